@@ -1,0 +1,410 @@
+//! The frame types themselves, in both directions.
+
+use serde::{Deserialize, Serialize};
+
+use crate::WorkerFault;
+
+/// Number of one request on one pipe; never used again during a worker's life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RequestId(pub u64);
+
+impl std::fmt::Display for RequestId {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "req-{}", self.0)
+    }
+}
+
+/// Everything the server may say to a worker.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum ToWorker {
+    /// Load a model; answered by `loaded` or `load_failed`.
+    Load(Load),
+    /// Answer a prompt; answered by `accepted`, `pieces`…, then `finished` or `failed`.
+    Generate(Generate),
+    /// Measure the engine's own exactness; answered by `probed` or `failed`.
+    Probe(Probe),
+    /// Stop the named request at the next chunk or token; it still ends with `finished`.
+    Cancel(Cancel),
+    /// Answered by `pong` without the interpreter lock.
+    Ping(Ping),
+    /// Finish what is running, then exit with status 0.
+    Shutdown,
+}
+
+/// Which model to load, and how.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Load {
+    /// Folder that holds config.json, the weights and tokenizer.json.
+    pub model_dir: String,
+    /// Largest prompt plus answer in tokens; longer prompts fail with `context_length_exceeded`.
+    pub context_window_tokens: u32,
+    /// Prefill chunk in tokens; null lets the worker measure the best one on this machine.
+    pub prefill_chunk_tokens: Option<u32>,
+}
+
+/// One prompt to answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Generate {
+    /// Number the answering frames carry.
+    pub request: RequestId,
+    /// The rendered prompt.
+    pub prompt: Prompt,
+    /// How tokens are chosen.
+    pub sampling: Sampling,
+    /// Most tokens to generate, at least 1.
+    pub max_tokens: u32,
+}
+
+/// A rendered prompt: groups in order, and the media their segments point at.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Prompt {
+    /// One group a message; a group's end is a place where cached state may be cut.
+    pub groups: Vec<Group>,
+    /// Media named by index from the segments.
+    pub media: Vec<Media>,
+}
+
+/// The segments of one message.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Group {
+    /// Segments in order.
+    pub segments: Vec<Segment>,
+}
+
+/// A stretch of prompt.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Segment {
+    /// Literal text: never read as control tokens, whatever it spells.
+    Text {
+        /// The text.
+        text: String,
+    },
+    /// One control token by its name in the tokenizer, such as `<|turn>`.
+    Control {
+        /// The token's name.
+        token: String,
+    },
+    /// An image, with its begin and end markers.
+    Image {
+        /// Index into the prompt's media.
+        media: u32,
+    },
+    /// An audio clip, with its begin and end markers.
+    Audio {
+        /// Index into the prompt's media.
+        media: u32,
+    },
+}
+
+/// Decoded media; the worker never sees a container format.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Media {
+    /// Interleaved 8-bit RGB rows, top to bottom, base64.
+    Rgb8 {
+        /// Width in pixels.
+        width: u32,
+        /// Height in pixels.
+        height: u32,
+        /// `width * height * 3` bytes in base64.
+        data_base64: String,
+    },
+    /// Mono samples at 16 kHz, 32-bit little-endian float in -1..1, base64.
+    Pcm16k {
+        /// `4 * samples` bytes in base64.
+        data_base64: String,
+    },
+}
+
+/// How the next token is chosen.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sampling {
+    /// 0 takes the likeliest token.
+    pub temperature: f32,
+    /// Nucleus mass in 0..=1; 1 keeps every token.
+    pub top_p: f32,
+    /// Same seed, same text; null draws one.
+    pub seed: Option<u64>,
+}
+
+/// Measures whether a warm cache gives the same next-token distribution as a cold run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Probe {
+    /// Number the answering frame carries.
+    pub request: RequestId,
+    /// Prompt with at least two groups: every group border is tried as the warm border.
+    pub prompt: Prompt,
+}
+
+/// Names the request to stop.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cancel {
+    /// The request.
+    pub request: RequestId,
+}
+
+/// Asks for a sign of life of the pipe.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Ping {
+    /// Echoed in the answer.
+    pub nonce: u64,
+}
+
+/// Everything a worker may say to the server.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum FromWorker {
+    /// First frame of every worker.
+    Hello(Hello),
+    /// Periodic sign of life with counters; sent without the interpreter lock.
+    Beat(Beat),
+    /// The model is in memory and warmed up.
+    Loaded(Loaded),
+    /// The model could not be loaded.
+    LoadFailed(LoadFailed),
+    /// The prompt was read and fits; prefill begins.
+    Accepted(Accepted),
+    /// Newly generated output.
+    Pieces(Pieces),
+    /// The request ended in order (also when cancelled).
+    Finished(Finished),
+    /// The request ended with a fault; the worker lives on.
+    Failed(Failed),
+    /// Answer to a probe.
+    Probed(Probed),
+    /// Answer to a ping.
+    Pong(Pong),
+}
+
+/// Who this worker is, before it loads anything.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Hello {
+    /// Must equal [`crate::PROTOCOL_VERSION`].
+    pub protocol: u32,
+    /// Version of the worker package.
+    pub worker: String,
+    /// Version of the Python interpreter, or "none" for a scripted engine.
+    pub python: String,
+    /// Version of mlx as installed.
+    pub mlx: String,
+    /// Version of mlx-vlm as installed.
+    pub mlx_vlm: String,
+    /// Process id of the worker.
+    pub pid: u32,
+    /// Whether the pinned packages and patched files are as they must be.
+    pub verdict: Verdict,
+}
+
+/// Result of comparing the installed runtime with its pins.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "verdict", rename_all = "snake_case")]
+pub enum Verdict {
+    /// Versions and file hashes are as pinned.
+    Verified,
+    /// Something differs; the worker refuses to load.
+    Differs {
+        /// What differs, as a lower-case fragment naming package or file, expected and found.
+        what: String,
+    },
+}
+
+/// Periodic counters; a live pipe with unmoving counters is a wedge.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Beat {
+    /// Rises by one with every beat.
+    pub sequence: u64,
+    /// What the engine is doing.
+    pub phase: Phase,
+    /// The request being worked on, if any.
+    pub request: Option<RequestId>,
+    /// Units done in this phase (tokens, or load steps).
+    pub done: u64,
+    /// Units to do in this phase; 0 where unknown.
+    pub total: u64,
+}
+
+/// What the engine is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// Waiting for a command.
+    Idle,
+    /// Importing and loading weights.
+    Loading,
+    /// Compiling kernels and measuring the chunk size.
+    WarmingUp,
+    /// Reading a prompt, counted in tokens.
+    Prefill,
+    /// Generating, counted in tokens.
+    Decode,
+    /// Running an exactness probe.
+    Probing,
+}
+
+/// A model is ready.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Loaded {
+    /// What was loaded.
+    pub model: ModelFacts,
+    /// Time from the load command to now.
+    pub load_ms: u64,
+    /// Memory after loading.
+    pub memory: MemoryUse,
+}
+
+/// Facts about a loaded model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ModelFacts {
+    /// `model_type` of its config.json.
+    pub model_type: String,
+    /// Parameters in the language model and towers.
+    pub parameters: u64,
+    /// Rows of its vocabulary.
+    pub vocabulary_tokens: u32,
+    /// Whether it has a vision tower.
+    pub image: bool,
+    /// Whether it has an audio tower.
+    pub audio: bool,
+    /// Prefill chunk in use, measured or asked for.
+    pub prefill_chunk_tokens: u32,
+}
+
+/// Memory as the engine counts it, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemoryUse {
+    /// Held by arrays now.
+    pub active_bytes: u64,
+    /// Most ever held by arrays.
+    pub peak_bytes: u64,
+    /// Kept by the allocator for reuse.
+    pub cache_bytes: u64,
+}
+
+/// Why loading failed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LoadFailed {
+    /// The fault.
+    pub fault: WorkerFault,
+}
+
+/// A prompt was tokenised and fits.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Accepted {
+    /// The request.
+    pub request: RequestId,
+    /// Tokens of the whole prompt, media placeholders included.
+    pub prompt_tokens: u32,
+    /// Of these, tokens whose state was reused.
+    pub cached_tokens: u32,
+}
+
+/// Output as it is generated.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Pieces {
+    /// The request.
+    pub request: RequestId,
+    /// Pieces in order.
+    pub pieces: Vec<Piece>,
+}
+
+/// Output decided by token id, so that a control token and a user's look-alike characters stay apart.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Piece {
+    /// Text; always whole UTF-8 characters.
+    Text {
+        /// The text.
+        text: String,
+    },
+    /// A control token by name.
+    Control {
+        /// The token's name, such as `<|tool_call>`.
+        token: String,
+    },
+}
+
+/// Why generation ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FinishReason {
+    /// The model ended its turn, or handed over to a tool.
+    Stop,
+    /// `max_tokens` or the context window was reached.
+    Length,
+    /// The server asked to stop.
+    Cancelled,
+}
+
+/// A request ended in order.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Finished {
+    /// The request.
+    pub request: RequestId,
+    /// Why it ended.
+    pub reason: FinishReason,
+    /// Tokens in and out.
+    pub tokens: TokenUse,
+    /// Time spent.
+    pub timings: Timings,
+    /// Memory after the request.
+    pub memory: MemoryUse,
+}
+
+/// Token counts of one request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TokenUse {
+    /// Tokens of the whole prompt.
+    pub prompt_tokens: u32,
+    /// Of these, reused from a cache.
+    pub cached_tokens: u32,
+    /// Tokens generated, the ending control token included.
+    pub completion_tokens: u32,
+}
+
+/// Durations of one request in milliseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Timings {
+    /// From acceptance to the first token.
+    pub prefill_ms: f64,
+    /// From the first token to the last.
+    pub generation_ms: f64,
+}
+
+/// A request ended with a fault.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Failed {
+    /// The request.
+    pub request: RequestId,
+    /// The fault.
+    pub fault: WorkerFault,
+}
+
+/// Answer to a probe.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Probed {
+    /// The request.
+    pub request: RequestId,
+    /// What was measured.
+    pub report: ProbeReport,
+}
+
+/// How far warm runs were from the cold run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProbeReport {
+    /// Largest absolute difference of next-token log-probabilities over vocabulary and borders.
+    pub worst_abs_logprob: f64,
+    /// Warm borders tried.
+    pub borders: u32,
+    /// Tokens of the prompt.
+    pub prompt_tokens: u32,
+}
+
+/// Answer to a ping.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Pong {
+    /// The ping's nonce.
+    pub nonce: u64,
+}

@@ -1,0 +1,20 @@
+//! Frames between the server and its worker processes: one JSON object per line, tagged by `type`.
+//!
+//! This crate knows serde only. It must not know what a model, a queue or an HTTP request is beyond the
+//! shapes that cross the pipe. [`PROTOCOL_VERSION`] changes with every change of a shape: both sides ship
+//! together, so unequal versions are refused rather than translated.
+
+mod codec;
+mod fault;
+mod frames;
+
+pub use codec::{FrameError, MAX_FROM_WORKER_BYTES, MAX_TO_WORKER_BYTES, Splitter, decode, encode};
+pub use fault::WorkerFault;
+pub use frames::{
+    Accepted, Beat, Cancel, Failed, FinishReason, Finished, FromWorker, Generate, Group, Hello, Load, LoadFailed,
+    Loaded, Media, MemoryUse, ModelFacts, Phase, Piece, Pieces, Ping, Pong, Probe, ProbeReport, Probed, Prompt,
+    RequestId, Sampling, Segment, Timings, ToWorker, TokenUse, Verdict,
+};
+
+/// Version of every shape in this crate; the worker's `hello` carries it and the server refuses another.
+pub const PROTOCOL_VERSION: u32 = 1;

@@ -1,0 +1,148 @@
+//! The extension module `hangar_worker._native`: what Python may ask of the Rust half.
+//!
+//! Reader and heartbeat run on their own threads and never take the interpreter lock. When the server is
+//! gone the process ends at once, also while Python computes: macOS has no signal for a parent's death.
+#![expect(unsafe_code, reason = "descriptors 0 and 1 are taken over from the interpreter")]
+
+use std::fs::File;
+use std::os::fd::{FromRawFd, RawFd};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use hangar_protocol::{FromWorker, Phase, RequestId, ToWorker, decode, encode};
+use pyo3::exceptions::{PyBrokenPipeError, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+
+use crate::{Command, Ended, Outlet, Pipe, beat_until_closed, read_frames};
+
+const BEAT_EVERY: Duration = Duration::from_millis(500);
+/// Status of a worker whose server sent what is not a frame.
+const STATUS_BROKEN_PIPE: i32 = 70;
+
+struct Native {
+    pipe: Arc<Pipe>,
+    commands: Mutex<Receiver<Command>>,
+}
+
+static NATIVE: OnceLock<Native> = OnceLock::new();
+
+/// Takes over the pipe and starts the threads; to be called once, before anything prints.
+#[pyfunction]
+fn start() -> PyResult<()> {
+    let (reader, writer) = take_descriptors().map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+    let pipe = Arc::new(Pipe::new(Outlet::new(Box::new(writer))));
+    let (sender, receiver) = channel();
+    let native = Native { pipe: Arc::clone(&pipe), commands: Mutex::new(receiver) };
+    NATIVE.set(native).map_err(|_| PyRuntimeError::new_err("the pipe was taken over already"))?;
+    let reading = Arc::clone(&pipe);
+    std::thread::spawn(move || match read_frames(reader, &reading, &sender) {
+        Ended::ServerGone => leave(0),
+        Ended::Broken(error) => {
+            log_error(&error.to_string());
+            leave(STATUS_BROKEN_PIPE)
+        }
+    });
+    std::thread::spawn(move || {
+        let (_keep, closed) = channel();
+        beat_until_closed(&pipe, BEAT_EVERY, &closed);
+    });
+    Ok(())
+}
+
+/// Waits for the next command without the interpreter lock; its frame as JSON.
+#[pyfunction]
+fn next_command(py: Python<'_>) -> PyResult<String> {
+    let native = native()?;
+    let received =
+        py.detach(|| native.commands.lock().unwrap_or_else(PoisonError::into_inner).recv());
+    let frame = match received {
+        Ok(Command::Load(load)) => ToWorker::Load(load),
+        Ok(Command::Generate(generate)) => ToWorker::Generate(generate),
+        Ok(Command::Probe(probe)) => ToWorker::Probe(probe),
+        Ok(Command::Shutdown) => ToWorker::Shutdown,
+        Err(_) => return Err(PyBrokenPipeError::new_err("the server is gone")),
+    };
+    let mut line = encode(&frame).map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+    line.pop();
+    String::from_utf8(line).map_err(|error| PyRuntimeError::new_err(error.to_string()))
+}
+
+/// Writes one frame given as JSON; what is not a frame of the protocol is refused.
+#[pyfunction]
+fn emit(frame_json: &str) -> PyResult<()> {
+    let frame: FromWorker =
+        decode(frame_json.as_bytes()).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    native()?.pipe.emit(&frame).map_err(|error| PyBrokenPipeError::new_err(error.to_string()))
+}
+
+/// Sets what the next beat will say.
+#[pyfunction]
+fn progress(phase: &str, request: Option<u64>, done: u64, total: u64) -> PyResult<()> {
+    let phase: Phase = serde_json::from_value(serde_json::Value::String(phase.to_owned()))
+        .map_err(|error| PyValueError::new_err(error.to_string()))?;
+    native()?.pipe.counters.set(phase, request.map(RequestId), done, total);
+    Ok(())
+}
+
+/// Whether the server asked to stop this request.
+#[pyfunction]
+fn cancelled(request: u64) -> PyResult<bool> {
+    Ok(native()?.pipe.cancels.is_asked(RequestId(request)))
+}
+
+/// The protocol's version.
+#[pyfunction]
+fn protocol_version() -> u32 {
+    hangar_protocol::PROTOCOL_VERSION
+}
+
+#[pymodule]
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(start, module)?)?;
+    module.add_function(wrap_pyfunction!(next_command, module)?)?;
+    module.add_function(wrap_pyfunction!(emit, module)?)?;
+    module.add_function(wrap_pyfunction!(progress, module)?)?;
+    module.add_function(wrap_pyfunction!(cancelled, module)?)?;
+    module.add_function(wrap_pyfunction!(protocol_version, module)?)
+}
+
+fn native() -> PyResult<&'static Native> {
+    NATIVE.get().ok_or_else(|| PyRuntimeError::new_err("start() was not called"))
+}
+
+/// Moves the real standard input and output out of Python's reach: input becomes empty, output becomes
+/// standard error, so that a stray print cannot break a frame.
+fn take_descriptors() -> std::io::Result<(File, File)> {
+    let reader = duplicate(libc::STDIN_FILENO)?;
+    let writer = duplicate(libc::STDOUT_FILENO)?;
+    let nothing = File::open("/dev/null")?;
+    replace(std::os::fd::AsRawFd::as_raw_fd(&nothing), libc::STDIN_FILENO)?;
+    replace(libc::STDERR_FILENO, libc::STDOUT_FILENO)?;
+    Ok((reader, writer))
+}
+
+fn duplicate(descriptor: RawFd) -> std::io::Result<File> {
+    // SAFETY: fcntl only reads its arguments; a valid result is a new descriptor owned by nobody else.
+    unsafe {
+        let copy = libc::fcntl(descriptor, libc::F_DUPFD_CLOEXEC, 3);
+        if copy < 0 { Err(std::io::Error::last_os_error()) } else { Ok(File::from_raw_fd(copy)) }
+    }
+}
+
+fn replace(source: RawFd, target: RawFd) -> std::io::Result<()> {
+    // SAFETY: dup2 only reads its arguments; no Rust object owns descriptors 0 and 1.
+    let done = unsafe { libc::dup2(source, target) };
+    if done < 0 { Err(std::io::Error::last_os_error()) } else { Ok(()) }
+}
+
+fn log_error(what: &str) {
+    let line = serde_json::json!({ "level": "error", "event": "pipe_broken", "what": what });
+    drop(std::io::Write::write_all(&mut std::io::stderr(), format!("{line}\n").as_bytes()));
+}
+
+/// Ends the process without waiting for the interpreter lock or running exit handlers.
+fn leave(status: i32) -> ! {
+    // SAFETY: _exit takes any status and does not return.
+    unsafe { libc::_exit(status) }
+}
