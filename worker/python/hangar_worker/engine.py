@@ -1,0 +1,161 @@
+"""The autoregressive engine: drives the language model directly, chunk by chunk and token by token."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import mlx.core as mx
+
+from hangar_worker import chunks
+from hangar_worker.faults import Engine, FaultError
+from hangar_worker.media import AudioInput, ImageInput, MediaInput
+from hangar_worker.prompt import TokenPrompt
+from hangar_worker.sampling import Sampler
+
+Watch = Callable[[int, int], bool]
+"""Told (done, total) after every chunk; answers whether to stop."""
+
+_CACHE_STATE_EVERY_TOKENS = 50
+_IMAGE_TYPE, _AUDIO_TYPE = 1, 3
+
+
+class CancelledError(Exception):
+    """The watch asked to stop."""
+
+
+@dataclass(frozen=True)
+class Embedded:
+    """A prompt as the language model's first layer reads it."""
+
+    ids: mx.array
+    rows: mx.array
+    per_layer: mx.array | None
+    types: mx.array | None
+    whole: tuple[tuple[int, int], ...]
+
+    @property
+    def tokens(self) -> int:
+        """Length in tokens."""
+        return int(self.ids.shape[1])
+
+
+class AutoregressiveEngine:
+    """One network, driven without its own generation code."""
+
+    def __init__(self, network: Any, chunk_tokens: int) -> None:
+        """Takes a loaded network and the prefill chunk to use."""
+        self._network = network
+        self._language = network.language_model
+        self.chunk_tokens = chunk_tokens
+        text = network.config.text_config
+        self._blocks_attend_both_ways = text.use_bidirectional_attention == "vision"
+
+    def new_cache(self) -> list[Any]:
+        """An empty cache: one entry for every layer that keeps keys and values."""
+        made: list[Any] = self._network.make_cache()
+        return made
+
+    def embed(self, prompt: TokenPrompt) -> Embedded:
+        """Embeds a prompt, running each image and clip through its tower by itself.
+
+        One at a time because the network's own way scatters a batch's rows in order, padding rows of the
+        shorter clips included.
+        """
+        ids = mx.array([prompt.ids])
+        embedded = self._network.get_input_embeddings(ids)
+        rows = embedded.inputs_embeds
+        for span in prompt.spans:
+            features = self._features(span.media).astype(rows.dtype)
+            if features.shape[0] != span.end - span.start:
+                raise FaultError(Engine(what=f"{span.kind} tower gave another number of rows than its tokens"))
+            rows[:, span.start : span.end] = features
+        types = None
+        whole: tuple[tuple[int, int], ...] = ()
+        if self._blocks_attend_both_ways and any(span.kind == "image" for span in prompt.spans):
+            marked = [0] * len(prompt.ids)
+            for span in prompt.spans:
+                kind = _IMAGE_TYPE if span.kind == "image" else _AUDIO_TYPE
+                marked[span.start : span.end] = [kind] * (span.end - span.start)
+            types = mx.array([marked])
+            whole = tuple((span.start, span.end) for span in prompt.spans if span.kind == "image")
+        return Embedded(ids, rows, embedded.per_layer_inputs, types, whole)
+
+    def prefill(
+        self,
+        prompt: Embedded,
+        cache: list[Any],
+        *,
+        start: int = 0,
+        end: int | None = None,
+        chunk_tokens: int | None = None,
+        watch: Watch | None = None,
+    ) -> mx.array:
+        """Runs tokens `start` to `end` into the cache; the last token's logits, not yet evaluated.
+
+        Between chunks only the cache state is evaluated: asking for logits there would run the KV-sharing
+        layers and the head for every chunk.
+
+        Raises:
+            CancelledError: when the watch says so.
+        """
+        end = prompt.tokens if end is None else end
+        logits: mx.array | None = None
+        for first, last in chunks.cut(start, end, chunk_tokens or self.chunk_tokens, prompt.whole):
+            if watch is not None and watch(first, end):
+                raise CancelledError
+            logits = self._chunk(prompt, cache, first, last)
+            if last < end:
+                mx.eval([layer.state for layer in cache])
+        if logits is None:
+            raise FaultError(Engine(what="nothing to prefill"))
+        return logits
+
+    def decode(self, logits: mx.array, cache: list[Any], sample: Sampler, max_tokens: int) -> Iterator[int]:
+        """Token ids, the next one being computed while the caller handles the present one."""
+        token = sample(logits)
+        mx.async_eval(token)
+        for made in range(1, max_tokens + 1):
+            following = None
+            if made < max_tokens:
+                following = sample(self._step(token, cache))
+                mx.async_eval(following)
+            yield int(token.item())
+            if following is None:
+                return
+            if made % _CACHE_STATE_EVERY_TOKENS == 0:
+                mx.eval([layer.state for layer in cache])
+            token = following
+
+    def _step(self, token: mx.array, cache: list[Any]) -> mx.array:
+        logits: mx.array = self._language(token[None], cache=cache, logits_to_keep=1).logits[:, -1, :]
+        return logits
+
+    def _chunk(self, prompt: Embedded, cache: list[Any], first: int, last: int) -> mx.array:
+        more = {} if prompt.types is None else {"mm_token_type_ids": prompt.types[:, first:last]}
+        out = self._language(
+            prompt.ids[:, first:last],
+            inputs_embeds=prompt.rows[:, first:last],
+            per_layer_inputs=None if prompt.per_layer is None else prompt.per_layer[:, first:last],
+            cache=cache,
+            logits_to_keep=1,
+            **more,
+        )
+        logits: mx.array = out.logits[:, -1, :]
+        return logits
+
+    def _features(self, media: MediaInput) -> mx.array:
+        match media:
+            case ImageInput():
+                seen: mx.array = self._network.encode_image(mx.array(media.pixels))
+                return seen[0]
+            case AudioInput():
+                mask = ~mx.array(media.mask)[None]
+                heard, _ = self._network.audio_tower(mx.array(media.features)[None], mask)
+                projected: mx.array = self._network.embed_audio(heard)
+                return projected[0, : media.tokens]
+
+
+def log_probabilities(logits: mx.array) -> mx.array:
+    """The whole next-token distribution in 32-bit floats."""
+    wide = logits.astype(mx.float32)
+    return wide - mx.logsumexp(wide, axis=-1, keepdims=True)

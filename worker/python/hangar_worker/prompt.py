@@ -1,0 +1,113 @@
+"""A rendered prompt as token ids, with the places of its media and the borders between its groups."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from hangar_worker import frames
+from hangar_worker.faults import invalid
+from hangar_worker.media import AudioInput, ImageInput, MediaInput, Reader
+from hangar_worker.tokens import Vocabulary
+
+Kind = Literal["image", "audio"]
+
+
+@dataclass(frozen=True)
+class Markers:
+    """Token ids that stand for media: one at each end and one for every soft token between."""
+
+    begin: int
+    soft: int
+    end: int
+
+
+@dataclass(frozen=True)
+class MediaTokens:
+    """Markers of what the model can perceive; nothing where it has no such tower."""
+
+    image: Markers | None
+    audio: Markers | None
+    placeholders: frozenset[int]
+
+
+@dataclass(frozen=True)
+class Span:
+    """Where the soft tokens of one medium stand: `start` up to, not with, `end`."""
+
+    start: int
+    end: int
+    media: MediaInput
+
+    @property
+    def kind(self) -> Kind:
+        """Which tower reads it."""
+        return "image" if isinstance(self.media, ImageInput) else "audio"
+
+
+@dataclass(frozen=True)
+class TokenPrompt:
+    """Ids in order, spans in order, and the position after each group."""
+
+    ids: tuple[int, ...]
+    spans: tuple[Span, ...]
+    borders: tuple[int, ...]
+
+
+def tokenize(prompt: frames.Prompt, vocabulary: Vocabulary, markers: MediaTokens, reader: Reader) -> TokenPrompt:
+    """Turns segments into ids.
+
+    Raises:
+        FaultError: `prompt_invalid` naming group and segment.
+    """
+    ids: list[int] = []
+    spans: list[Span] = []
+    borders: list[int] = []
+    for group_at, group in enumerate(prompt.groups):
+        for segment_at, segment in enumerate(group.segments):
+            where = f"group {group_at} segment {segment_at}"
+            match segment:
+                case frames.Text():
+                    ids += vocabulary.encode_text(segment.text)
+                case frames.Control():
+                    ids.append(_control(segment, vocabulary, markers, where))
+                case frames.Image():
+                    media = _medium(prompt, segment.media, where, reader)
+                    if not isinstance(media, ImageInput):
+                        raise invalid(f"{where}: media {segment.media} is not an image")
+                    _place(ids, spans, media, _perceived(markers.image, "vision", where))
+                case frames.Audio():
+                    media = _medium(prompt, segment.media, where, reader)
+                    if not isinstance(media, AudioInput):
+                        raise invalid(f"{where}: media {segment.media} is not a clip")
+                    _place(ids, spans, media, _perceived(markers.audio, "audio", where))
+        borders.append(len(ids))
+    if not ids:
+        raise invalid("the prompt has no tokens")
+    return TokenPrompt(tuple(ids), tuple(spans), tuple(borders))
+
+
+def _control(segment: frames.Control, vocabulary: Vocabulary, markers: MediaTokens, where: str) -> int:
+    token = vocabulary.control(segment.token)
+    if token is None:
+        raise invalid(f"{where}: unknown control token")
+    if token in markers.placeholders:
+        raise invalid(f"{where}: media go in as image or audio segments, not as their placeholder")
+    return token
+
+
+def _medium(prompt: frames.Prompt, index: int, where: str, reader: Reader) -> MediaInput:
+    if index >= len(prompt.media):
+        raise invalid(f"{where}: media {index} is not among the {len(prompt.media)} given")
+    return reader.read(prompt.media[index], f"media {index}")
+
+
+def _perceived(markers: Markers | None, tower: str, where: str) -> Markers:
+    if markers is None:
+        raise invalid(f"{where}: the model has no {tower} tower")
+    return markers
+
+
+def _place(ids: list[int], spans: list[Span], media: MediaInput, markers: Markers) -> None:
+    ids.append(markers.begin)
+    spans.append(Span(len(ids), len(ids) + media.tokens, media))
+    ids += [markers.soft] * media.tokens
+    ids.append(markers.end)

@@ -1,0 +1,136 @@
+"""Carries out the commands of one pipe: load, generate, probe, shutdown."""
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hangar_worker import codec, faults, frames, log
+from hangar_worker.faults import ContextLengthExceeded, Engine, Fault, FaultError, RuntimeUnverified, invalid
+from hangar_worker.pipe import Pipe, send
+
+if TYPE_CHECKING:
+    from hangar_worker.session import Session
+
+
+class Service:
+    """Answers commands until told to stop; a fault ends a request, never the worker."""
+
+    def __init__(self, pipe: Pipe, verdict: frames.Verdict) -> None:
+        """Takes the pipe and what verification said."""
+        self._pipe = pipe
+        self._verdict = verdict
+        self._session: "Session | None" = None
+
+    def run(self) -> None:
+        """Answers commands until `shutdown`."""
+        while True:
+            try:
+                command = codec.decode_to_worker(self._pipe.next_command())
+            except codec.CodecError as error:
+                log.event("error", "command_unreadable", where=str(error))
+                continue
+            if isinstance(command, frames.Shutdown):
+                return
+            self.handle(command)
+
+    def handle(self, command: frames.ToWorker) -> None:
+        """Answers one command."""
+        match command:
+            case frames.Load():
+                self._load(command)
+            case frames.Generate():
+                self._answer(command, "generating")
+            case frames.Probe():
+                self._answer(command, "probing")
+            case frames.Cancel() | frames.Ping() | frames.Shutdown():
+                log.event("warn", "command_unexpected", type=type(command).__name__)
+
+    def _load(self, command: frames.Load) -> None:
+        started = time.monotonic()
+        self._pipe.progress("loading", None, 0, 0)
+        self._session = None
+        try:
+            if isinstance(self._verdict, frames.Differs):
+                raise FaultError(RuntimeUnverified(what=self._verdict.what))
+            # Imports the runtime's packages, which only a verified runtime is sure to have.
+            from hangar_worker.session import Session  # noqa: PLC0415
+
+            session = Session.open(
+                Path(command.model_dir),
+                window_tokens=command.context_window_tokens,
+                chunk_tokens=command.prefill_chunk_tokens,
+                progress=lambda phase, done, total: self._pipe.progress(phase, None, done, total),
+            )
+        except Exception as error:  # noqa: BLE001 - every failure must reach the server as a fault
+            fault = _fault(error, "loading the model")
+            log.event("error", "load_failed", code=type(fault).__name__)
+            send(self._pipe, frames.LoadFailed(fault=fault))
+        else:
+            self._session = session
+            load_ms = round((time.monotonic() - started) * 1000)
+            log.event("info", "loaded", load_ms=load_ms, chunk_tokens=session.facts.prefill_chunk_tokens)
+            send(self._pipe, frames.Loaded(model=session.facts, load_ms=load_ms, memory=session.memory()))
+        finally:
+            self._pipe.progress("idle", None, 0, 0)
+
+    def _answer(self, command: frames.Generate | frames.Probe, doing: str) -> None:
+        try:
+            if self._session is None:
+                raise FaultError(Engine(what="no model is loaded"))
+            match command:
+                case frames.Generate():
+                    self._generate(self._session, command)
+                case frames.Probe():
+                    report = self._session.probe(
+                        command.prompt, lambda done, total: self._pipe.progress("probing", command.request, done, total)
+                    )
+                    send(self._pipe, frames.Probed(request=command.request, report=report))
+        except Exception as error:  # noqa: BLE001 - every failure must reach the server as a fault
+            fault = _fault(error, doing)
+            log.event("error", "request_failed", request=command.request, code=type(fault).__name__)
+            send(self._pipe, frames.Failed(request=command.request, fault=fault))
+        finally:
+            if self._session is not None:
+                self._session.release()
+            self._pipe.progress("idle", None, 0, 0)
+
+    def _generate(self, session: "Session", command: frames.Generate) -> None:
+        pipe, request = self._pipe, command.request
+        if command.max_tokens < 1:
+            raise invalid("max_tokens must be at least 1")
+        sampler = session.sampler(command.sampling)
+        prompt = session.tokenize(command.prompt)
+        tokens = len(prompt.ids)
+        if tokens + command.max_tokens > session.window_tokens:
+            raise FaultError(ContextLengthExceeded(tokens, command.max_tokens, session.window_tokens))
+        send(pipe, frames.Accepted(request=request, prompt_tokens=tokens, cached_tokens=0))
+        accepted = time.monotonic()
+        first: float | None = None
+        made = 0
+        pipe.progress("prefill", request, 0, tokens)
+
+        def watch(done: int, total: int) -> bool:
+            pipe.progress("prefill", request, done, total)
+            return pipe.cancelled(request)
+
+        answer = session.answer(prompt, sampler, command.max_tokens, watch, lambda: pipe.cancelled(request))
+        for made, pieces in answer:
+            if first is None:
+                first = time.monotonic()
+            pipe.progress("decode", request, made, command.max_tokens)
+            if pieces:
+                send(pipe, frames.Pieces(request=request, pieces=pieces))
+        ended = time.monotonic()
+        timings = frames.Timings(
+            prefill_ms=((first or ended) - accepted) * 1000,
+            generation_ms=(ended - (first or ended)) * 1000,
+        )
+        use = frames.TokenUse(prompt_tokens=tokens, cached_tokens=0, completion_tokens=made)
+        log.event("info", "finished", request=request, reason=answer.reason, prompt_tokens=tokens, completion_tokens=made)
+        send(pipe, frames.Finished(request, answer.reason, use, timings, session.memory()))
+
+
+def _fault(error: Exception, doing: str) -> Fault:
+    if not isinstance(error, FaultError):
+        log.exception("exception", error)
+    return faults.from_exception(error, doing)

@@ -1,0 +1,105 @@
+"""One loaded model and what can be asked of it."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Self
+
+from hangar_worker import exactness, frames, load, memory, sampling, warmup
+from hangar_worker.engine import AutoregressiveEngine, CancelledError, Watch
+from hangar_worker.prompt import TokenPrompt, tokenize
+from hangar_worker.sampling import Sampler
+from hangar_worker.tokens import PieceDecoder
+
+Progress = Callable[[frames.Phase, int, int], None]
+Step = tuple[int, tuple[frames.Piece, ...]]
+
+
+class Answer:
+    """Steps of one answer, and after the last one why it ended."""
+
+    def __init__(self, steps: Callable[["Answer"], Iterator[Step]]) -> None:
+        """Takes the generator function that makes the steps."""
+        self.reason: frames.FinishReason = "length"
+        self._steps = steps
+
+    def __iter__(self) -> Iterator[Step]:
+        """Yields (tokens made so far, pieces that became whole)."""
+        return self._steps(self)
+
+
+class Session:
+    """A model in memory, warmed up, with its engine."""
+
+    def __init__(self, model: load.LoadedModel, engine: AutoregressiveEngine, window_tokens: int) -> None:
+        """Binds a loaded model to its engine; `open` does the work before."""
+        self._model = model
+        self._engine = engine
+        self.window_tokens = window_tokens
+        self.facts = frames.ModelFacts(
+            model_type=str(model.network.model_type),
+            parameters=model.parameters,
+            vocabulary_tokens=model.vocabulary_tokens,
+            image=model.markers.image is not None,
+            audio=model.markers.audio is not None,
+            prefill_chunk_tokens=engine.chunk_tokens,
+        )
+
+    @classmethod
+    def open(cls, folder: Path, *, window_tokens: int, chunk_tokens: int | None, progress: Progress) -> Self:
+        """Loads a folder, compiles its kernels and measures the best chunk unless one is given.
+
+        Raises:
+            FaultError: when the folder is missing, damaged or not supported.
+        """
+        model = load.load(folder)
+        memory.keep_weights_resident()
+        chunk = warmup.run(model, window_tokens, chunk_tokens, lambda done, total: progress("warming_up", done, total))
+        return cls(model, AutoregressiveEngine(model.network, chunk), window_tokens)
+
+    def memory(self) -> frames.MemoryUse:
+        """Memory now."""
+        return memory.use()
+
+    def release(self) -> None:
+        """Gives back what the last request left, where it is much."""
+        memory.trim()
+
+    def sampler(self, chosen: frames.Sampling) -> Sampler:
+        """Checks and builds a sampler."""
+        return sampling.sampler(chosen)
+
+    def tokenize(self, prompt: frames.Prompt) -> TokenPrompt:
+        """Turns a rendered prompt into ids and media inputs."""
+        return tokenize(prompt, self._model.vocabulary, self._model.markers, self._model.reader)
+
+    def probe(self, prompt: frames.Prompt, progress: Callable[[int, int], None]) -> frames.ProbeReport:
+        """Measures how far warm runs are from a cold one."""
+        return exactness.measure(self._engine, self.tokenize(prompt), progress)
+
+    def answer(
+        self, prompt: TokenPrompt, sampler: Sampler, max_tokens: int, watch: Watch, stop: Callable[[], bool]
+    ) -> Answer:
+        """Answers a prompt; `watch` is asked between chunks, `stop` between tokens."""
+
+        def steps(answer: Answer) -> Iterator[Step]:
+            cache = self._engine.new_cache()
+            pieces = PieceDecoder(self._model.vocabulary)
+            made = 0
+            try:
+                logits = self._engine.prefill(self._engine.embed(prompt), cache, watch=watch)
+            except CancelledError:
+                answer.reason = "cancelled"
+                return
+            for token in self._engine.decode(logits, cache, sampler, max_tokens):
+                made += 1
+                yield made, tuple(pieces.push(token))
+                if token in self._model.end_tokens:
+                    answer.reason = "stop"
+                    break
+                if stop():
+                    answer.reason = "cancelled"
+                    break
+            if rest := pieces.finish():
+                yield made, tuple(rest)
+
+        return Answer(steps)
