@@ -1,0 +1,34 @@
+import js from "@eslint/js";
+import svelte from "eslint-plugin-svelte";
+import globals from "globals";
+import ts from "typescript-eslint";
+
+export default ts.config(
+  { ignores: ["**/dist/**", "**/node_modules/**"] },
+  js.configs.recommended,
+  ...ts.configs.strict,
+  ...svelte.configs.recommended,
+  {
+    files: ["**/*.{ts,svelte,svelte.ts}"],
+    languageOptions: { globals: globals.browser },
+  },
+  {
+    files: ["**/*.mjs"],
+    languageOptions: { globals: globals.node },
+  },
+  {
+    files: ["**/*.svelte", "**/*.svelte.ts"],
+    languageOptions: { parserOptions: { parser: ts.parser } },
+  },
+  {
+    rules: {
+      // Whatever a model writes is text. This is the rule that keeps it so.
+      "svelte/no-at-html-tags": "error",
+      "svelte/no-inline-styles": "error",
+      eqeqeq: "error",
+      "no-console": ["error", { allow: ["error"] }],
+      "@typescript-eslint/switch-exhaustiveness-check": "off",
+    },
+  },
+  { files: ["**/*.mjs"], rules: { "no-console": "off" } },
+);

@@ -1,0 +1,2 @@
+/** Plain Svelte 5 with its own TypeScript support: nothing to preprocess. */
+export default { compilerOptions: { runes: true } };
