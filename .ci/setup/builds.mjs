@@ -88,8 +88,8 @@ export const workerStep = {
   done() {
     const ready = process.env.HANGAR_WORKER_WHEEL;
     if (ready) return existsSync(ready) ? ready : null;
-    const stamp = readStamp("worker")?.split(" ");
-    return stamp?.[0] === workerFingerprint() && existsSync(join(WHEELS, stamp[1] ?? "-")) ? stamp[1] : null;
+    const isCurrent = readStamp("worker")?.split(" ")[0] === workerFingerprint();
+    return isCurrent && builtWheel() !== null ? basename(builtWheel()) : null;
   },
   async run() {
     if (process.env.HANGAR_WORKER_WHEEL) {
@@ -133,7 +133,7 @@ export const runtimeStep = {
     const args = ["runtime", "ensure", "--runtimes-dir", RUNTIMES, "--print-path"];
     const end = await mustRun("runtime", HANGAR, args, {
       cure: "see above; what was downloaded is kept, so run the same again",
-      env: runtimeEnvironment(),
+      env: runtimeMakingEnvironment(),
       timeoutS: 2400,
     });
     const path = lastLines(end.log, 1).trim();
@@ -152,19 +152,26 @@ export function runtimeFolder() {
 /** The variables that `hangar` is started with. */
 export function hangarEnvironment() {
   const runtime = runtimeFolder();
-  return { ...runtimeEnvironment(), ...(runtime === null ? {} : { HANGAR_RUNTIME: runtime }) };
+  const wheel = process.env.HANGAR_WORKER_WHEEL || builtWheel();
+  return projectEnvironment({
+    ...toolsEnvironment(),
+    ...(runtime ? { HANGAR_RUNTIME: runtime } : {}),
+    ...(wheel ? { HANGAR_WORKER_WHEEL: wheel } : {}),
+  });
 }
 
-function runtimeEnvironment() {
-  const wheel = workerStep.done();
-  const python = findPython();
+// The folder is found anew: the one of the last set-up may be of other packages or another worker.
+function runtimeMakingEnvironment() {
   return {
-    ...projectEnvironment(toolsEnvironment()),
-    ...(wheel === null || process.env.HANGAR_WORKER_WHEEL
-      ? {}
-      : { HANGAR_WORKER_WHEEL: join(WHEELS, basename(wheel)) }),
-    ...(python === null ? {} : { HANGAR_PYTHON: python.path }),
+    ...hangarEnvironment(),
+    HANGAR_RUNTIME: process.env.HANGAR_RUNTIME,
+    HANGAR_PYTHON: findPython().path,
   };
+}
+
+function builtWheel() {
+  const name = readStamp("worker")?.split(" ")[1];
+  return name && existsSync(join(WHEELS, name)) ? join(WHEELS, name) : null;
 }
 
 function workerFingerprint() {

@@ -1,0 +1,126 @@
+// npm test: brings this clone up to date, then runs every check and test. `-- --only GROUP[,GROUP]` runs a part.
+import { join } from "node:path";
+import { hangarEnvironment, packagesStep, runtimeFolder } from "./setup/builds.mjs";
+import { openblas, nodeStep } from "./setup/machine.mjs";
+import { BUILD, HANGAR, inClone } from "./setup/places.mjs";
+import { Problem } from "./setup/problem.mjs";
+import { findPython } from "./setup/python.mjs";
+import { say, sayProblem } from "./setup/say.mjs";
+import { setUp, steps as setUpSteps } from "./setup/setup.mjs";
+import { devFolder } from "./setup/tools.mjs";
+import { runSteps, sumUp } from "./steps.mjs";
+
+const GROUPS = ["checks", "page", "rust", "python"];
+const MINUTE_S = 60;
+
+function pageSteps() {
+  const bin = (name) => inClone("node_modules/.bin", name);
+  const eslint = [bin("eslint"), "--config", "ui/eslint.config.js", "--max-warnings", "0", "ui", ".ci"];
+  const prettier = [
+    bin("prettier"),
+    "--config",
+    "ui/.prettierrc.json",
+    "--check",
+    "ui",
+    ".ci",
+    "package.json",
+  ];
+  const types = [bin("svelte-check"), "--tsconfig", "ui/tsconfig.json", "--fail-on-warnings"];
+  const vitest = [bin("vitest"), "run", "--config", "ui/vite.config.ts"];
+  const one = (name, group, command, cure) => ({ name, group, command, cure, timeout_s: 5 * MINUTE_S });
+  return [
+    one("page format", "checks", prettier, "npm run ui:format"),
+    one("page lint", "checks", eslint),
+    one("page types", "checks", types),
+    one("page tests", "page", vitest),
+  ];
+}
+
+function rustSteps() {
+  const env = testEnvironment();
+  const lint = ["cargo", "clippy", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"];
+  return [
+    {
+      name: "rust format",
+      group: "checks",
+      command: ["cargo", "fmt", "--check"],
+      timeout_s: MINUTE_S,
+      cure: "cargo fmt",
+    },
+    {
+      name: "rust lint",
+      group: "checks",
+      command: lint,
+      timeout_s: 15 * MINUTE_S,
+      env: { CLIPPY_CONF_DIR: inClone(".ci") },
+    },
+    {
+      name: "rust tests",
+      group: "rust",
+      command: ["cargo", "test", "--locked", "--no-fail-fast"],
+      timeout_s: 20 * MINUTE_S,
+      env: { ...env, HANGAR_BINARY: HANGAR },
+    },
+  ];
+}
+
+function pythonSteps() {
+  const dev = (name) => join(devFolder(), "bin", name);
+  const runtime = join(runtimeFolder(), "bin/python");
+  // The runtime is left as it is: the test tools are appended to its search path, behind its own packages.
+  const library = join(devFolder(), `lib/python3.${findPython().minor}/site-packages`);
+  const main = `import sys; sys.path.append(${JSON.stringify(library)}); import pytest; sys.exit(pytest.main(sys.argv[1:]))`;
+  const pytest = [runtime, "-B", "-c", main, "-p", "no:cacheprovider", "-q", "tests/python"];
+  const blas = openblas();
+  const ruff = ["--config", ".ci/ruff.toml", "--no-cache", "."];
+  const types = [dev("mypy"), "--config-file", ".ci/mypy.ini", "--python-executable", runtime];
+  return [
+    { name: "python lint", group: "checks", command: [dev("ruff"), "check", ...ruff], timeout_s: MINUTE_S },
+    {
+      name: "python format",
+      group: "checks",
+      command: [dev("ruff"), "format", "--check", ...ruff],
+      timeout_s: MINUTE_S,
+      cure: `${dev("ruff")} format --config .ci/ruff.toml .`,
+    },
+    { name: "python types", group: "checks", command: types, timeout_s: 5 * MINUTE_S },
+    {
+      name: "python tests",
+      group: "python",
+      command: pytest,
+      timeout_s: 15 * MINUTE_S,
+      env: { ...testEnvironment(), ...(blas === null ? {} : { LD_PRELOAD: blas }) },
+    },
+  ];
+}
+
+// Whatever a test starts keeps its state away from the person's own.
+function testEnvironment() {
+  return { ...hangarEnvironment(), HANGAR_HOME: join(BUILD, "test-home") };
+}
+
+function wantedGroups() {
+  const at = process.argv.indexOf("--only");
+  if (at < 0) return GROUPS;
+  const wanted = (process.argv[at + 1] ?? "").split(",");
+  const unknown = wanted.find((group) => !GROUPS.includes(group));
+  if (unknown !== undefined)
+    throw new Problem(`--only ${unknown}: no such group`, `one or more of ${GROUPS.join(",")}`);
+  return wanted;
+}
+
+const began = performance.now();
+try {
+  const groups = wantedGroups();
+  say("Setting up Hangar for its tests");
+  const onlyPage = groups.every((group) => group === "page");
+  await setUp(onlyPage ? [nodeStep, packagesStep] : setUpSteps({ forTests: true }));
+  const steps = onlyPage ? pageSteps() : [...pageSteps(), ...rustSteps(), ...pythonSteps()];
+  say("Testing");
+  const outcomes = await runSteps(steps.filter(({ group }) => groups.includes(group)));
+  process.exit(sumUp(outcomes, (performance.now() - began) / 1000));
+} catch (cause) {
+  sayProblem(cause instanceof Problem ? cause : new Problem(cause.stack));
+  process.stdout.write("0 passed, 1 failed\n");
+  process.exit(1);
+}
