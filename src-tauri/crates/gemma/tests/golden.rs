@@ -210,9 +210,12 @@ fn messages_of(case: &Value) -> Vec<Message> {
             "assistant" => Role::Assistant,
             other => panic!("unknown role {other}"),
         };
-        let parts = match &message["content"] {
-            Value::String(text) => vec![Part::Text(text.clone())],
-            Value::Array(parts) => parts
+        let content = &message["content"];
+        let parts = match content.as_str() {
+            Some(text) => vec![Part::Text(text.to_owned())],
+            None => content
+                .as_array()
+                .unwrap()
                 .iter()
                 .map(|part| match part["type"].as_str().unwrap() {
                     "text" => Part::Text(part["text"].as_str().unwrap().to_owned()),
@@ -221,7 +224,6 @@ fn messages_of(case: &Value) -> Vec<Message> {
                     other => panic!("unknown part {other}"),
                 })
                 .collect(),
-            other => panic!("unknown content {other}"),
         };
         messages.push(Message { role, parts });
     }

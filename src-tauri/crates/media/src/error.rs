@@ -1,0 +1,97 @@
+//! Why media cannot be used. No message repeats any of the content.
+
+/// Why an image or a clip is refused, with the cure where there is one.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum MediaError {
+    /// There are no bytes.
+    #[error("media holds no bytes")]
+    Empty,
+    /// The encoded form is over the limit.
+    #[error("media has {found_bytes} bytes; the limit is {limit_bytes}")]
+    TooManyBytes {
+        /// Size of the encoded form.
+        found_bytes: usize,
+        /// The limit.
+        limit_bytes: usize,
+    },
+    /// The bytes are no PNG.
+    #[error("image is not a PNG: send it as image/png")]
+    ImageNotPng,
+    /// The header promises more pixels than are decoded.
+    #[error("image has {width} x {height} pixels; the limit is {limit_pixels}: scale it down")]
+    ImageTooLarge {
+        /// Width in pixels.
+        width: u32,
+        /// Height in pixels.
+        height: u32,
+        /// Most pixels allowed.
+        limit_pixels: u64,
+    },
+    /// The PNG is cut short or broken.
+    #[error("image is damaged: {what}")]
+    ImageDamaged {
+        /// The decoder's reason.
+        what: String,
+    },
+    /// The bytes are no WAV.
+    #[error("audio is not a WAV: send it as audio/wav")]
+    AudioNotWav,
+    /// The WAV is broken.
+    #[error("audio is damaged: {what}")]
+    AudioDamaged {
+        /// What is wrong.
+        what: &'static str,
+    },
+    /// The header promises more samples than there are.
+    #[error(
+        "audio is cut short: its header promises {promised_bytes} bytes of samples, {found_bytes} are there"
+    )]
+    AudioCutShort {
+        /// Bytes the header promises.
+        promised_bytes: usize,
+        /// Bytes that follow it.
+        found_bytes: usize,
+    },
+    /// The samples are coded in a way that is not read.
+    #[error(
+        "audio has WAV format {tag} with {bits} bits a sample: send PCM of 8, 16, 24 or 32 bits or float of 32 or 64 bits"
+    )]
+    AudioCoding {
+        /// WAV format tag, of the sub-format where there is one.
+        tag: u16,
+        /// Bits a sample.
+        bits: u16,
+    },
+    /// There are too many channels to be a recording.
+    #[error("audio has {channels} channels; up to {limit} are mixed down")]
+    AudioChannels {
+        /// Channels in the header.
+        channels: u16,
+        /// Most channels allowed.
+        limit: u16,
+    },
+    /// The sample rate is not the model's.
+    #[error("audio has a sample rate of {rate_hz} Hz: convert it to {wanted_hz} Hz")]
+    AudioRate {
+        /// Rate in the header.
+        rate_hz: u32,
+        /// Rate that is taken.
+        wanted_hz: u32,
+    },
+    /// The clip is too short to hear anything in.
+    #[error("audio lasts {found_ms} ms; the least is {least_ms} ms")]
+    AudioTooShort {
+        /// Duration of the clip.
+        found_ms: u64,
+        /// Least duration.
+        least_ms: u64,
+    },
+    /// The clip is longer than the model hears.
+    #[error("audio lasts {found_ms} ms; the limit is {limit_ms} ms: cut it into shorter clips")]
+    AudioTooLong {
+        /// Duration of the clip.
+        found_ms: u64,
+        /// Longest duration.
+        limit_ms: u64,
+    },
+}
