@@ -183,7 +183,8 @@ mod tests {
         pipe.counters.set(hangar_protocol::Phase::Prefill, Some(RequestId(1)), 256, 670);
         let (keep, closed) = channel();
         std::thread::scope(|scope| {
-            scope.spawn(|| beat_until_closed(&pipe, Duration::from_millis(1), &closed));
+            let pipe = &pipe;
+            scope.spawn(move || beat_until_closed(pipe, Duration::from_millis(1), &closed));
             while sink.0.lock().unwrap().iter().filter(|byte| **byte == b'\n').count() < 2 {
                 std::thread::yield_now();
             }

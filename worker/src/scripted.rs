@@ -156,7 +156,7 @@ pub fn live(life: &Life) -> i32 {
             Ended::ServerGone => 0,
             Ended::Broken(_) => 70,
         };
-        drop(ended_sender.send(status));
+        let _engine_may_be_gone = ended_sender.send(status);
     });
     let beating = Arc::clone(&pipe);
     if life.beats {

@@ -1,0 +1,138 @@
+//! Why a worker is not, or no longer, running.
+
+use hangar_protocol::WorkerFault;
+
+/// One reason, with the figures a person needs.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Cause {
+    /// The runtime is not as pinned.
+    #[error("Python runtime is not as pinned: {what}")]
+    RuntimeUnverified {
+        /// What differs.
+        what: String,
+        /// What to run.
+        cure: String,
+    },
+    /// There is no runtime.
+    #[error("Python runtime is missing")]
+    RuntimeMissing {
+        /// What to run.
+        cure: String,
+    },
+    /// The process could not be started.
+    #[error("worker process could not be started: {what}")]
+    SpawnFailed {
+        /// What the system said.
+        what: String,
+    },
+    /// The process ended before its model was loaded.
+    #[error("worker ended with {status} before it was ready")]
+    ExitedEarly {
+        /// Exit code or signal.
+        status: String,
+        /// Last lines of its log.
+        stderr_tail: Vec<String>,
+    },
+    /// The process ended with a loaded model.
+    #[error("worker ended with {status}")]
+    Crashed {
+        /// Exit code or signal.
+        status: String,
+        /// Last lines of its log.
+        stderr_tail: Vec<String>,
+    },
+    /// Worker and server come from different builds.
+    #[error("worker speaks protocol {found}, this server speaks {expected}")]
+    WrongProtocol {
+        /// This server's version.
+        expected: u32,
+        /// The worker's version.
+        found: u32,
+    },
+    /// The worker wrote what is not a frame.
+    #[error("worker broke the protocol: {what}")]
+    ProtocolBroken {
+        /// What was wrong, without the bytes.
+        what: String,
+    },
+    /// No hello in time.
+    #[error("worker did not answer within {limit_ms} ms of its start")]
+    StartTimeout {
+        /// The limit.
+        limit_ms: u64,
+    },
+    /// No loaded model in time.
+    #[error("model did not load within {limit_ms} ms")]
+    LoadTimeout {
+        /// The limit.
+        limit_ms: u64,
+    },
+    /// The worker could not load the model.
+    #[error("model could not be loaded: {0}")]
+    Load(WorkerFault),
+    /// A cancelled request would not end.
+    #[error("worker did not let go of a cancelled request within {limit_ms} ms")]
+    Unresponsive {
+        /// The limit.
+        limit_ms: u64,
+    },
+}
+
+impl Cause {
+    /// Stable word for programs.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::RuntimeUnverified { .. } => "runtime_unverified",
+            Self::RuntimeMissing { .. } => "runtime_missing",
+            Self::SpawnFailed { .. } => "spawn_failed",
+            Self::ExitedEarly { .. } => "exited_early",
+            Self::Crashed { .. } => "crashed",
+            Self::WrongProtocol { .. } => "wrong_protocol",
+            Self::ProtocolBroken { .. } => "protocol_broken",
+            Self::StartTimeout { .. } => "start_timeout",
+            Self::LoadTimeout { .. } => "load_timeout",
+            Self::Load(_) => "load_failed",
+            Self::Unresponsive { .. } => "unresponsive",
+        }
+    }
+
+    /// Whether the same start may succeed without anybody mending something first.
+    pub fn retryable(&self) -> bool {
+        match self {
+            Self::RuntimeUnverified { .. } | Self::RuntimeMissing { .. } | Self::WrongProtocol { .. } => false,
+            Self::Load(fault) => fault.retryable(),
+            Self::SpawnFailed { .. }
+            | Self::ExitedEarly { .. }
+            | Self::Crashed { .. }
+            | Self::ProtocolBroken { .. }
+            | Self::StartTimeout { .. }
+            | Self::LoadTimeout { .. }
+            | Self::Unresponsive { .. } => true,
+        }
+    }
+
+    /// What a person can do, where there is something.
+    pub fn cure(&self) -> Option<String> {
+        match self {
+            Self::RuntimeUnverified { cure, .. } | Self::RuntimeMissing { cure } => Some(cure.clone()),
+            Self::WrongProtocol { .. } => Some("run `npm start` again: server and worker must be one build".into()),
+            Self::Load(WorkerFault::RuntimeUnverified { .. }) => Some("run `hangar runtime repair`".into()),
+            Self::Load(WorkerFault::ModelMissing { .. } | WorkerFault::ModelDamaged { .. }) => {
+                Some("put the model's files in place again, then restart the worker".into())
+            }
+            Self::Load(WorkerFault::ModelUnsupported { .. }) => Some("name a Gemma 4 model in model.path".into()),
+            Self::LoadTimeout { .. } | Self::StartTimeout { .. } => Some("raise worker.startupTimeoutMs".into()),
+            Self::Load(
+                WorkerFault::ContextLengthExceeded { .. }
+                | WorkerFault::PromptInvalid { .. }
+                | WorkerFault::OutOfMemory { .. }
+                | WorkerFault::Engine { .. },
+            )
+            | Self::SpawnFailed { .. }
+            | Self::ExitedEarly { .. }
+            | Self::Crashed { .. }
+            | Self::ProtocolBroken { .. }
+            | Self::Unresponsive { .. } => None,
+        }
+    }
+}

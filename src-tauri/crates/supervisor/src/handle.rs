@@ -1,0 +1,177 @@
+//! What callers hold: ask for an answer, look at the worker, command it.
+
+use std::sync::Arc;
+
+use hangar_protocol::{Finished, Piece, ProbeReport, Prompt, Sampling};
+use tokio::sync::{mpsc, oneshot, watch};
+
+use crate::task::{Order, Task};
+use crate::{DispatchError, Launch, Limits, LoadOrder, Snapshot};
+
+/// Orders that may wait for the task; it never awaits anything but them, so this hardly fills.
+const WAITING_ORDERS: usize = 256;
+/// Events a slow reader may be behind before its request is cancelled.
+const REPLY_EVENTS: usize = 4096;
+
+/// One prompt to answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Job {
+    /// The rendered prompt.
+    pub prompt: Prompt,
+    /// How tokens are chosen.
+    pub sampling: Sampling,
+    /// Most tokens to generate.
+    pub max_tokens: u32,
+}
+
+/// An answer as it comes; dropping it cancels the request.
+#[derive(Debug)]
+pub struct Reply {
+    /// `Accepted`, then `Pieces`, then exactly one `Finished` or `Failed`.
+    pub events: mpsc::Receiver<ReplyEvent>,
+}
+
+/// One event of an answer.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ReplyEvent {
+    /// The worker read the prompt, and it fits.
+    Accepted(Start),
+    /// Newly generated output.
+    Pieces(Vec<Piece>),
+    /// The answer ended in order.
+    Finished(Finished),
+    /// A probe's result.
+    Probed(ProbeReport),
+    /// The answer ended with an error.
+    Failed(DispatchError),
+}
+
+/// How an answer began.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Start {
+    /// Tokens of the whole prompt.
+    pub prompt_tokens: u32,
+    /// Of these, reused from a cache.
+    pub cached_tokens: u32,
+    /// From arrival to dispatch, loading not counted.
+    pub queue_wait_ms: f64,
+    /// Part of the wait in which the model was being loaded.
+    pub load_ms: f64,
+}
+
+/// Result of an unload: the process is reaped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unloaded {
+    /// Process that was ended, if there was one.
+    pub old_pid: Option<u32>,
+}
+
+/// Result of a restart: the new worker is ready.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Restarted {
+    /// Process before.
+    pub old_pid: Option<u32>,
+    /// Process now.
+    pub new_pid: Option<u32>,
+    /// From the command to readiness.
+    pub startup_ms: u64,
+}
+
+/// Handle of one worker's task; clones share it.
+#[derive(Clone, Debug)]
+pub struct WorkerHandle {
+    orders: mpsc::Sender<Order>,
+    snapshots: watch::Receiver<Arc<Snapshot>>,
+}
+
+impl WorkerHandle {
+    /// Starts the task; no process is started before the first demand.
+    pub fn spawn(limits: Limits, order: LoadOrder, launcher: Arc<dyn Launch>) -> Self {
+        let (orders, waiting) = mpsc::channel(WAITING_ORDERS);
+        let (publisher, snapshots) = watch::channel(Arc::new(Snapshot::unloaded(&limits)));
+        tokio::spawn(Task::new(limits, order, launcher, publisher, orders.clone()).run(waiting));
+        Self { orders, snapshots }
+    }
+
+    /// The latest look at the worker; never waits.
+    pub fn snapshot(&self) -> Arc<Snapshot> {
+        self.snapshots.borrow().clone()
+    }
+
+    /// Follows the snapshots.
+    pub fn subscribe(&self) -> watch::Receiver<Arc<Snapshot>> {
+        self.snapshots.clone()
+    }
+
+    /// Queues a prompt; returns once it waits or runs.
+    ///
+    /// # Errors
+    /// Why it is refused now.
+    pub async fn generate(&self, job: Job) -> Result<Reply, DispatchError> {
+        self.demand(|events, taken| Order::Generate { job, events, taken }).await
+    }
+
+    /// Queues an exactness probe and waits for its report.
+    ///
+    /// # Errors
+    /// Why there is no report.
+    pub async fn probe(&self, prompt: Prompt) -> Result<ProbeReport, DispatchError> {
+        let mut reply = self.demand(|events, taken| Order::Probe { prompt, events, taken }).await?;
+        loop {
+            match reply.events.recv().await {
+                Some(ReplyEvent::Probed(report)) => return Ok(report),
+                Some(ReplyEvent::Failed(error)) => return Err(error),
+                Some(ReplyEvent::Accepted(_) | ReplyEvent::Pieces(_) | ReplyEvent::Finished(_)) => {}
+                None => return Err(DispatchError::ShuttingDown),
+            }
+        }
+    }
+
+    /// Ends the process; answered when it is reaped.
+    ///
+    /// # Errors
+    /// [`DispatchError::UnloadRefused`] while a request runs, without `force`.
+    pub async fn unload(&self, force: bool) -> Result<Unloaded, DispatchError> {
+        let old_pid = self.snapshot().pid;
+        self.settle(|settled| Order::Unload { force, settled }).await?;
+        Ok(Unloaded { old_pid })
+    }
+
+    /// Ends the process if there is one and starts a new one; answered when it is ready.
+    ///
+    /// # Errors
+    /// Why the new one did not get ready.
+    pub async fn restart(&self) -> Result<Restarted, DispatchError> {
+        let begun = tokio::time::Instant::now();
+        let old_pid = self.snapshot().pid;
+        self.settle(|settled| Order::Restart { settled }).await?;
+        let startup_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        Ok(Restarted { old_pid, new_pid: self.snapshot().pid, startup_ms })
+    }
+
+    /// Ends the worker for good; returns when its process is reaped.
+    pub async fn shutdown(&self) {
+        let (settled, done) = oneshot::channel();
+        if self.orders.send(Order::Shutdown { settled }).await.is_ok() {
+            drop(done.await);
+        }
+    }
+
+    async fn demand(
+        &self,
+        order: impl FnOnce(mpsc::Sender<ReplyEvent>, oneshot::Sender<Result<(), DispatchError>>) -> Order,
+    ) -> Result<Reply, DispatchError> {
+        let (events, receiver) = mpsc::channel(REPLY_EVENTS);
+        self.settle(|taken| order(events, taken)).await?;
+        Ok(Reply { events: receiver })
+    }
+
+    async fn settle(
+        &self,
+        order: impl FnOnce(oneshot::Sender<Result<(), DispatchError>>) -> Order,
+    ) -> Result<(), DispatchError> {
+        let (settled, done) = oneshot::channel();
+        self.orders.send(order(settled)).await.map_err(|_| DispatchError::ShuttingDown)?;
+        done.await.map_err(|_| DispatchError::ShuttingDown)?
+    }
+}

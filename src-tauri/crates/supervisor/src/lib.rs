@@ -1,0 +1,76 @@
+//! Worker lifecycle, queue and pipe of one model profile.
+//!
+//! The deciding part is the pure machine in `machine`; the task around it owns time, pipe and child. This
+//! crate must not know of HTTP, of markup, or where a runtime comes from: it is given a [`Launch`].
+
+mod cause;
+mod error;
+mod handle;
+mod link;
+mod machine;
+mod snapshot;
+mod stderr;
+mod task;
+mod timers;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+pub use cause::Cause;
+pub use error::DispatchError;
+pub use handle::{Job, Reply, ReplyEvent, Restarted, Start, Unloaded, WorkerHandle};
+pub use snapshot::{Counters, Snapshot, StateWord};
+
+/// Limits of one worker; durations in milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// From spawn to hello, and again from hello to a loaded model.
+    pub startup_timeout_ms: u64,
+    /// From dispatch to the end of an answer.
+    pub request_timeout_ms: u64,
+    /// Longest wait in the queue.
+    pub queue_max_wait_ms: u64,
+    /// Requests that may wait behind the active one.
+    pub queue_max_depth: u32,
+    /// Idle time after which the worker is unloaded; none keeps it.
+    pub idle_unload_ms: Option<u64>,
+    /// Failures in a row from which each start waits for the cool-down.
+    pub max_consecutive_errors: u32,
+    /// The cool-down.
+    pub cooldown_ms: u64,
+    /// From being asked to end to being killed.
+    pub shutdown_grace_ms: u64,
+    /// From a cancel to being killed for not letting go.
+    pub cancel_grace_ms: u64,
+}
+
+/// Which model a worker is to load, and how.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoadOrder {
+    /// The model's folder.
+    pub model_dir: PathBuf,
+    /// Largest prompt plus answer, in tokens.
+    pub context_window_tokens: u32,
+    /// Prefill chunk in tokens; none lets the worker measure it.
+    pub prefill_chunk_tokens: Option<u32>,
+}
+
+/// How to start a worker process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkerCommand {
+    /// The executable.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub arguments: Vec<OsString>,
+    /// Its whole environment; nothing is inherited.
+    pub environment: Vec<(String, String)>,
+}
+
+/// Makes the command anew before every start, so that what it points at is verified each time.
+pub trait Launch: Send + Sync + 'static {
+    /// The command to run; may block for a few milliseconds.
+    ///
+    /// # Errors
+    /// Why no worker can be started.
+    fn command(&self) -> Result<WorkerCommand, Cause>;
+}

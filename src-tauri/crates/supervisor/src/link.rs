@@ -1,0 +1,154 @@
+//! One child process and the pipe to it.
+
+use std::os::unix::process::ExitStatusExt;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use hangar_protocol::{FromWorker, MAX_FROM_WORKER_BYTES, Splitter, ToWorker, decode, encode};
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+use tokio::sync::mpsc;
+
+use crate::WorkerCommand;
+use crate::machine::Generation;
+use crate::stderr::{Tail, follow};
+
+/// Frames that may wait to be written; the worker's reader takes them at once, so this never fills.
+const WAITING_FRAMES: usize = 64;
+/// How long the last frames of an ended process are waited for: a grandchild may hold the pipe open.
+const DRAIN: Duration = Duration::from_millis(500);
+
+/// What a child says, in order; `Exited` is the last.
+#[derive(Debug)]
+pub(crate) enum ChildEvent {
+    Frame(FromWorker),
+    Broken(String),
+    Exited { status: String, stderr_tail: Vec<String> },
+}
+
+/// The server's end of a living child.
+#[derive(Debug)]
+pub(crate) struct Link {
+    pub(crate) pid: u32,
+    frames: mpsc::Sender<ToWorker>,
+}
+
+/// The pipe does not take a frame.
+#[derive(Debug)]
+pub(crate) struct PipeClosed;
+
+impl Link {
+    /// Starts the process in its own group and follows it.
+    pub(crate) fn spawn(
+        command: &WorkerCommand,
+        generation: Generation,
+        events: mpsc::Sender<(Generation, ChildEvent)>,
+    ) -> std::io::Result<Self> {
+        let mut child = Command::new(&command.program)
+            .args(&command.arguments)
+            .env_clear()
+            .envs(command.environment.iter().map(|(name, value)| (name, value)))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .kill_on_drop(true)
+            .spawn()?;
+        let gone = || std::io::Error::other("the process has no pipes");
+        let pid = child.id().ok_or_else(gone)?;
+        let stdin = child.stdin.take().ok_or_else(gone)?;
+        let stdout = child.stdout.take().ok_or_else(gone)?;
+        let stderr = child.stderr.take().ok_or_else(gone)?;
+        let tail = Tail::default();
+        let (frames, waiting) = mpsc::channel(WAITING_FRAMES);
+        tokio::spawn(write_frames(stdin, waiting));
+        let following = tokio::spawn(follow(stderr, pid, tail.clone()));
+        let reading = tokio::spawn(read_frames(stdout, generation, events.clone()));
+        tokio::spawn(async move {
+            let status = reap(&mut child).await;
+            drop(tokio::time::timeout(DRAIN, reading).await);
+            drop(tokio::time::timeout(DRAIN, following).await);
+            drop(events.send((generation, ChildEvent::Exited { status, stderr_tail: tail.lines() })).await);
+        });
+        Ok(Self { pid, frames })
+    }
+
+    /// Hands a frame to the writer without waiting.
+    pub(crate) fn send(&self, frame: ToWorker) -> Result<(), PipeClosed> {
+        self.frames.try_send(frame).map_err(|_| PipeClosed)
+    }
+
+    /// Kills the process and everything in its group.
+    pub(crate) fn kill(&self) {
+        if let Ok(pid) = i32::try_from(self.pid)
+            && let Err(error) = killpg(Pid::from_raw(pid), Signal::SIGKILL)
+        {
+            tracing::debug!(pid, %error, "worker's group was gone before it was killed");
+        }
+    }
+}
+
+async fn reap(child: &mut Child) -> String {
+    match child.wait().await {
+        Ok(status) => describe(status),
+        Err(error) => format!("unknown status ({error})"),
+    }
+}
+
+fn describe(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("exit code {code}"),
+        (None, Some(number)) => match Signal::try_from(number) {
+            Ok(signal) => format!("signal {}", signal.as_str()),
+            Err(_) => format!("signal {number}"),
+        },
+        (None, None) => "unknown status".to_owned(),
+    }
+}
+
+async fn write_frames(mut stdin: ChildStdin, mut waiting: mpsc::Receiver<ToWorker>) {
+    while let Some(frame) = waiting.recv().await {
+        let line = match encode(&frame) {
+            Ok(line) => line,
+            Err(error) => {
+                tracing::error!(%error, "frame to the worker could not be written");
+                continue;
+            }
+        };
+        drop(frame);
+        if stdin.write_all(&line).await.is_err() || stdin.flush().await.is_err() {
+            return;
+        }
+    }
+}
+
+async fn read_frames(
+    mut stdout: ChildStdout,
+    generation: Generation,
+    events: mpsc::Sender<(Generation, ChildEvent)>,
+) {
+    let mut splitter = Splitter::new(MAX_FROM_WORKER_BYTES);
+    let mut buffer = vec![0; 32 * 1024];
+    loop {
+        let event = match splitter.next_line() {
+            Ok(Some(line)) => match decode::<FromWorker>(&line) {
+                Ok(frame) => ChildEvent::Frame(frame),
+                Err(error) => ChildEvent::Broken(error.to_string()),
+            },
+            Err(error) => ChildEvent::Broken(error.to_string()),
+            Ok(None) => match stdout.read(&mut buffer).await {
+                Ok(0) | Err(_) => return,
+                Ok(count) => {
+                    splitter.push(&buffer[..count]);
+                    continue;
+                }
+            },
+        };
+        let broken = matches!(event, ChildEvent::Broken(_));
+        if events.send((generation, event)).await.is_err() || broken {
+            return;
+        }
+    }
+}

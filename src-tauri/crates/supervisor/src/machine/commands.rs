@@ -1,0 +1,190 @@
+//! Commands of the outside: demand, cancel, unload, restart, shutdown.
+
+use hangar_protocol::RequestId;
+
+use super::{Effect, Machine, Outcome, State, Then, Ticket, Timer};
+use crate::DispatchError;
+
+impl Machine {
+    pub(super) fn demand(&mut self, request: RequestId, effects: &mut Vec<Effect>) {
+        if let Some(refusal) = self.refusal() {
+            if matches!(refusal, DispatchError::QueueFull { .. } | DispatchError::WorkerBusy) {
+                self.counters.queue_full_rejections += 1;
+            }
+            self.complete(request, Outcome::Failed(refusal), effects);
+            return;
+        }
+        self.queue.push_back(request);
+        match self.state {
+            State::Ready => {
+                self.proceed(effects);
+                return;
+            }
+            State::Unloaded => self.start(effects),
+            State::Busy { .. } => self.counters.queued_requests += 1,
+            State::Starting | State::Loading | State::Stopping { .. } | State::Backoff => {
+                if self.queue.len() > 1 {
+                    self.counters.queued_requests += 1;
+                }
+            }
+            State::Failed { .. } | State::Closed => {}
+        }
+        effects.push(Effect::Arm { timer: Timer::Queue(request), after_ms: self.limits.queue_max_wait_ms });
+    }
+
+    pub(super) fn cancel(&mut self, request: RequestId, effects: &mut Vec<Effect>) {
+        if self.is_waiting(request) {
+            self.queue.retain(|waiting| *waiting != request);
+            self.complete(request, Outcome::Failed(DispatchError::Cancelled), effects);
+        } else if self.runs(request) {
+            self.give_up(request, DispatchError::Cancelled, effects);
+        }
+    }
+
+    pub(super) fn unload(&mut self, ticket: Ticket, force: bool, effects: &mut Vec<Effect>) {
+        match self.state.clone() {
+            State::Unloaded | State::Failed { .. } | State::Closed => {
+                effects.push(Effect::Settle { ticket, result: Ok(()) });
+            }
+            State::Backoff => {
+                let cause = self.last_failure.clone();
+                self.enter(State::Unloaded);
+                if let Some(cause) = cause {
+                    self.fail_queue(&DispatchError::WorkerNotReady { cause }, effects);
+                }
+                Self::settle(&mut self.restarts, &Err(DispatchError::Cancelled), effects);
+                effects.push(Effect::Settle { ticket, result: Ok(()) });
+            }
+            State::Busy { .. } if !force => {
+                effects.push(Effect::Settle { ticket, result: Err(DispatchError::UnloadRefused) });
+            }
+            State::Busy { request, cancelling } => {
+                if !cancelling {
+                    self.complete(request, Outcome::Failed(DispatchError::Cancelled), effects);
+                }
+                effects.push(Effect::SendCancel(request));
+                self.begin_unload(ticket, effects);
+            }
+            State::Starting | State::Loading | State::Ready => self.begin_unload(ticket, effects),
+            State::Stopping { then, killed } => {
+                self.unloads.push(ticket);
+                if then != Then::Close {
+                    Self::settle(&mut self.restarts, &Err(DispatchError::Cancelled), effects);
+                    self.change_intention(Then::Unload, killed);
+                }
+            }
+        }
+    }
+
+    pub(super) fn restart(&mut self, ticket: Ticket, effects: &mut Vec<Effect>) {
+        match self.state.clone() {
+            State::Closed => {
+                effects.push(Effect::Settle { ticket, result: Err(DispatchError::ShuttingDown) });
+            }
+            State::Stopping { then: Then::Close, .. } => {
+                effects.push(Effect::Settle { ticket, result: Err(DispatchError::ShuttingDown) });
+            }
+            State::Unloaded | State::Backoff | State::Failed { .. } => {
+                self.restarts.push(ticket);
+                self.forgive();
+                self.counters.worker_restarts += 1;
+                self.start(effects);
+            }
+            State::Stopping { killed, .. } => {
+                self.restarts.push(ticket);
+                self.forgive();
+                self.counters.worker_restarts += 1;
+                self.change_intention(Then::Restart, killed);
+            }
+            State::Busy { request, cancelling } => {
+                if !cancelling {
+                    self.complete(request, Outcome::Failed(DispatchError::Cancelled), effects);
+                }
+                effects.push(Effect::SendCancel(request));
+                self.begin_restart(ticket, effects);
+            }
+            State::Starting | State::Loading | State::Ready => self.begin_restart(ticket, effects),
+        }
+    }
+
+    pub(super) fn shutdown(&mut self, effects: &mut Vec<Effect>) {
+        self.fail_queue(&DispatchError::ShuttingDown, effects);
+        Self::settle(&mut self.restarts, &Err(DispatchError::ShuttingDown), effects);
+        match self.state.clone() {
+            State::Closed => {}
+            State::Unloaded | State::Backoff | State::Failed { .. } => self.enter(State::Closed),
+            State::Stopping { killed, .. } => self.change_intention(Then::Close, killed),
+            State::Busy { request, cancelling } => {
+                if !cancelling {
+                    self.complete(request, Outcome::Failed(DispatchError::ShuttingDown), effects);
+                }
+                effects.push(Effect::SendCancel(request));
+                self.stop(Then::Close, false, effects);
+            }
+            State::Starting | State::Loading | State::Ready => self.stop(Then::Close, false, effects),
+        }
+    }
+
+    /// Ends a running request for its caller and asks the worker to let go of it.
+    pub(super) fn give_up(&mut self, request: RequestId, error: DispatchError, effects: &mut Vec<Effect>) {
+        self.complete(request, Outcome::Failed(error), effects);
+        self.enter(State::Busy { request, cancelling: true });
+        effects.push(Effect::SendCancel(request));
+        let timer = Timer::CancelGrace(request);
+        effects.push(Effect::Arm { timer, after_ms: self.limits.cancel_grace_ms });
+    }
+
+    pub(super) fn runs(&self, wanted: RequestId) -> bool {
+        matches!(self.state, State::Busy { request, cancelling: false } if request == wanted)
+    }
+
+    /// Past failures no longer count.
+    pub(super) fn forgive(&mut self) {
+        self.failures = 0;
+    }
+
+    fn begin_unload(&mut self, ticket: Ticket, effects: &mut Vec<Effect>) {
+        self.unloads.push(ticket);
+        Self::settle(&mut self.restarts, &Err(DispatchError::Cancelled), effects);
+        self.stop(Then::Unload, false, effects);
+    }
+
+    fn begin_restart(&mut self, ticket: Ticket, effects: &mut Vec<Effect>) {
+        self.restarts.push(ticket);
+        self.forgive();
+        self.counters.worker_restarts += 1;
+        self.stop(Then::Restart, false, effects);
+    }
+
+    /// Keeps the epoch: the grace timer of the running stop stays in force.
+    fn change_intention(&mut self, then: Then, killed: bool) {
+        self.state = State::Stopping { then, killed };
+    }
+
+    fn refusal(&self) -> Option<DispatchError> {
+        match &self.state {
+            State::Closed | State::Stopping { then: Then::Close, .. } => return Some(DispatchError::ShuttingDown),
+            State::Failed { cause } | State::Stopping { then: Then::Fail(cause), .. } => {
+                return Some(DispatchError::WorkerFailed { cause: cause.clone() });
+            }
+            State::Backoff if self.cools_down() => {
+                return Some(DispatchError::CoolingDown { remaining_ms: self.backoff_ms, failures: self.failures });
+            }
+            State::Unloaded
+            | State::Starting
+            | State::Loading
+            | State::Ready
+            | State::Busy { .. }
+            | State::Stopping { then: Then::Unload | Then::Restart | Then::Retry(_), .. }
+            | State::Backoff => {}
+        }
+        let running = u32::from(matches!(self.state, State::Busy { .. }));
+        if self.queue_depth() + running <= self.limits.queue_max_depth {
+            None
+        } else if self.limits.queue_max_depth == 0 {
+            Some(DispatchError::WorkerBusy)
+        } else {
+            Some(DispatchError::QueueFull { depth: self.queue_depth() })
+        }
+    }
+}

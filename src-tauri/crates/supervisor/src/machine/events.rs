@@ -1,0 +1,223 @@
+//! What the child and the timers say.
+
+use hangar_protocol::{PROTOCOL_VERSION, RequestId, Verdict, WorkerFault};
+
+use super::{Effect, FIRST_BACKOFFS_MS, MAX_FAILURES, Machine, Outcome, RequestEnd, State, Then, Timer};
+use crate::{Cause, DispatchError};
+
+impl Machine {
+    pub(super) fn hello(&mut self, protocol: u32, verdict: Verdict, effects: &mut Vec<Effect>) {
+        if self.state != State::Starting {
+            return;
+        }
+        if protocol != PROTOCOL_VERSION {
+            let cause = Cause::WrongProtocol { expected: PROTOCOL_VERSION, found: protocol };
+            self.stop(Then::Fail(cause), true, effects);
+            return;
+        }
+        match verdict {
+            Verdict::Verified => {
+                self.enter(State::Loading);
+                effects.push(Effect::SendLoad);
+                self.arm_state(self.limits.startup_timeout_ms, effects);
+            }
+            Verdict::Differs { what } => {
+                let cause = Cause::RuntimeUnverified { what, cure: "run `hangar runtime repair`".into() };
+                self.stop(Then::Fail(cause), false, effects);
+            }
+        }
+    }
+
+    pub(super) fn loaded(&mut self, effects: &mut Vec<Effect>) {
+        if self.state != State::Loading {
+            return;
+        }
+        self.last_failure = None;
+        Self::settle(&mut self.restarts, &Ok(()), effects);
+        self.proceed(effects);
+    }
+
+    pub(super) fn load_failed(&mut self, fault: WorkerFault, effects: &mut Vec<Effect>) {
+        if self.state != State::Loading {
+            return;
+        }
+        let cause = Cause::Load(fault);
+        let then = if cause.retryable() { Then::Retry(cause) } else { Then::Fail(cause) };
+        self.stop(then, false, effects);
+    }
+
+    pub(super) fn ended(&mut self, request: RequestId, end: RequestEnd, effects: &mut Vec<Effect>) {
+        let State::Busy { request: running, cancelling } = self.state else { return };
+        if running != request {
+            return;
+        }
+        let out_of_memory = matches!(&end, RequestEnd::Faulted(WorkerFault::OutOfMemory { .. }));
+        if !cancelling {
+            let outcome = match end {
+                RequestEnd::Finished(finished) => Outcome::Answered(finished),
+                RequestEnd::Probed(report) => Outcome::Probed(report),
+                RequestEnd::Faulted(fault) => Outcome::Failed(DispatchError::Fault(fault)),
+            };
+            self.complete(request, outcome, effects);
+        }
+        if out_of_memory {
+            self.counters.oom_events += 1;
+            self.stop(Then::Unload, false, effects);
+        } else {
+            self.forgive();
+            self.proceed(effects);
+        }
+    }
+
+    pub(super) fn protocol_broken(&mut self, what: String, effects: &mut Vec<Effect>) {
+        if matches!(self.state, State::Stopping { .. }) {
+            return;
+        }
+        let cause = Cause::ProtocolBroken { what };
+        self.drop_running(&cause, effects);
+        self.stop(Then::Retry(cause), true, effects);
+    }
+
+    pub(super) fn exited(&mut self, status: String, stderr_tail: Vec<String>, effects: &mut Vec<Effect>) {
+        let cause = match self.state {
+            State::Starting | State::Loading => Cause::ExitedEarly { status, stderr_tail },
+            State::Ready
+            | State::Busy { .. }
+            | State::Stopping { .. }
+            | State::Unloaded
+            | State::Backoff
+            | State::Failed { .. }
+            | State::Closed => Cause::Crashed { status, stderr_tail },
+        };
+        self.child_gone(cause, effects);
+    }
+
+    /// No child is left: the state's intention, or the failure, decides what follows.
+    pub(super) fn child_gone(&mut self, cause: Cause, effects: &mut Vec<Effect>) {
+        let State::Stopping { then, .. } = self.state.clone() else {
+            self.drop_running(&cause, effects);
+            self.fail(cause, effects);
+            return;
+        };
+        match then {
+            Then::Unload => {
+                self.counters.worker_unloads += 1;
+                Self::settle(&mut self.unloads, &Ok(()), effects);
+                if self.queue.is_empty() {
+                    self.enter(State::Unloaded);
+                } else {
+                    self.start(effects);
+                }
+            }
+            Then::Restart => {
+                Self::settle(&mut self.unloads, &Ok(()), effects);
+                self.start(effects);
+            }
+            Then::Retry(cause) | Then::Fail(cause) => {
+                Self::settle(&mut self.unloads, &Ok(()), effects);
+                self.fail(cause, effects);
+            }
+            Then::Close => {
+                Self::settle(&mut self.unloads, &Ok(()), effects);
+                self.enter(State::Closed);
+            }
+        }
+    }
+
+    pub(super) fn timer_fired(&mut self, timer: Timer, effects: &mut Vec<Effect>) {
+        match timer {
+            Timer::State { epoch } if epoch == self.epoch => self.state_timer_fired(effects),
+            Timer::State { .. } => {}
+            Timer::Request(request) => {
+                if self.runs(request) {
+                    self.counters.request_timeouts += 1;
+                    let limit_ms = self.limits.request_timeout_ms;
+                    self.give_up(request, DispatchError::RequestTimeout { limit_ms }, effects);
+                }
+            }
+            Timer::CancelGrace(request) => {
+                if self.state == (State::Busy { request, cancelling: true }) {
+                    let cause = Cause::Unresponsive { limit_ms: self.limits.cancel_grace_ms };
+                    self.stop(Then::Retry(cause), true, effects);
+                }
+            }
+            Timer::Queue(request) => {
+                if self.is_waiting(request) {
+                    self.queue.retain(|waiting| *waiting != request);
+                    let limit_ms = self.limits.queue_max_wait_ms;
+                    self.complete(request, Outcome::Failed(DispatchError::QueueTimeout { limit_ms }), effects);
+                }
+            }
+        }
+    }
+
+    pub(super) fn cools_down(&self) -> bool {
+        self.failures >= self.limits.max_consecutive_errors
+    }
+
+    fn state_timer_fired(&mut self, effects: &mut Vec<Effect>) {
+        let limit_ms = self.limits.startup_timeout_ms;
+        match self.state.clone() {
+            State::Starting => {
+                self.counters.startup_timeouts += 1;
+                self.stop(Then::Retry(Cause::StartTimeout { limit_ms }), true, effects);
+            }
+            State::Loading => {
+                self.counters.startup_timeouts += 1;
+                self.stop(Then::Retry(Cause::LoadTimeout { limit_ms }), true, effects);
+            }
+            State::Ready => {
+                self.forgive();
+                self.stop(Then::Unload, false, effects);
+            }
+            State::Stopping { then, killed: false } => {
+                self.counters.shutdown_timeouts += 1;
+                self.stop(then, true, effects);
+            }
+            State::Backoff => {
+                if self.queue.is_empty() && self.restarts.is_empty() {
+                    self.enter(State::Unloaded);
+                } else {
+                    self.counters.worker_restarts += 1;
+                    self.start(effects);
+                }
+            }
+            State::Stopping { killed: true, .. }
+            | State::Unloaded
+            | State::Busy { .. }
+            | State::Failed { .. }
+            | State::Closed => {}
+        }
+    }
+
+    fn drop_running(&mut self, cause: &Cause, effects: &mut Vec<Effect>) {
+        if let State::Busy { request, cancelling: false } = self.state {
+            let error = DispatchError::WorkerCrashed { cause: cause.clone() };
+            self.complete(request, Outcome::Failed(error), effects);
+        }
+    }
+
+    /// Counts a failure and chooses between another try, a cool-down and giving up.
+    fn fail(&mut self, cause: Cause, effects: &mut Vec<Effect>) {
+        self.failures += 1;
+        self.last_failure = Some(cause.clone());
+        if !cause.retryable() || self.failures >= MAX_FAILURES {
+            let error = DispatchError::WorkerFailed { cause: cause.clone() };
+            self.fail_queue(&error, effects);
+            Self::settle(&mut self.restarts, &Err(error), effects);
+            self.enter(State::Failed { cause });
+            return;
+        }
+        if self.cools_down() {
+            self.backoff_ms = self.limits.cooldown_ms;
+            let error = DispatchError::WorkerNotReady { cause };
+            self.fail_queue(&error, effects);
+            Self::settle(&mut self.restarts, &Err(error), effects);
+        } else {
+            let tried = usize::try_from(self.failures.saturating_sub(1)).unwrap_or(usize::MAX);
+            self.backoff_ms = FIRST_BACKOFFS_MS.get(tried).copied().unwrap_or(self.limits.cooldown_ms);
+        }
+        self.enter(State::Backoff);
+        self.arm_state(self.backoff_ms, effects);
+    }
+}
