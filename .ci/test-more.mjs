@@ -52,7 +52,7 @@ try {
   const known = allSteps(scratch);
   if (process.argv.includes("--list")) {
     for (const { name, timeout_s } of known) process.stdout.write(`${name} (at most ${timeout_s} s)\n`);
-    process.exit(0);
+    process.exit();
   }
   const unknown = names.find((name) => !known.some((step) => step.name === name));
   if (unknown !== undefined)
@@ -61,9 +61,9 @@ try {
   await setUp(setUpSteps({ forTests: true }), { quiet: true });
   const wanted = allSteps(scratch).filter(({ name }) => names.length === 0 || names.includes(name));
   const outcomes = await runUntilDeadline(wanted, began);
-  process.exit(outcomes.length === 0 ? 0 : sumUp(outcomes, (performance.now() - began) / 1000));
+  process.exitCode = outcomes.length === 0 ? 0 : sumUp(outcomes, (performance.now() - began) / 1000);
 } catch (cause) {
   sayProblem(cause instanceof Problem ? cause : new Problem(cause.stack));
   process.stdout.write("0 passed, 1 failed\n");
-  process.exit(1);
+  process.exitCode = 1;
 }

@@ -33,6 +33,7 @@ function pageSteps() {
     one("page lint", "checks", eslint),
     one("page types", "checks", types),
     one("page tests", "page", vitest),
+    one("set-up tests", "page", [process.execPath, "--test", ".ci/setup/"]),
   ];
 }
 
@@ -118,9 +119,9 @@ try {
   const steps = onlyPage ? pageSteps() : [...pageSteps(), ...rustSteps(), ...pythonSteps()];
   say("Testing");
   const outcomes = await runSteps(steps.filter(({ group }) => groups.includes(group)));
-  process.exit(sumUp(outcomes, (performance.now() - began) / 1000));
+  process.exitCode = sumUp(outcomes, (performance.now() - began) / 1000);
 } catch (cause) {
   sayProblem(cause instanceof Problem ? cause : new Problem(cause.stack));
   process.stdout.write("0 passed, 1 failed\n");
-  process.exit(1);
+  process.exitCode = 1;
 }

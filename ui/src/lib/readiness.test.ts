@@ -44,7 +44,8 @@ group("readiness", () => {
   });
 
   it("counts_loading_seconds_and_the_queue", () => {
-    expect(describe({ ...READY, state: "loading" }, 12).word).toBe("Loading model… 12 s");
+    const loading = describe({ ...READY, state: "loading" }, 12);
+    expect([loading.word, loading.elapsedS]).toEqual(["Loading model…", 12]);
     expect(describe({ ...READY, state: "busy", queueDepth: 2 }, 0).note).toBe("2 waiting");
     const backoff = describe({ ...READY, state: "backoff", lastError: "it crashed", cooldownS: 4.2 }, 0);
     expect(backoff.note).toBe("it crashed — Next try in 5 s.");

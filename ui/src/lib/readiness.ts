@@ -39,6 +39,8 @@ export interface Condition {
   shape: Shape;
   tone: "quiet" | "ok" | "warn" | "bad";
   word: string;
+  /** How long it has been so, where a person waits for it to end. */
+  elapsedS: number | null;
   note: string | null;
 }
 
@@ -71,7 +73,13 @@ export function readModels(body: unknown): Model[] {
 /** The state in a person's words; `inStateS` is how long the page has seen this state. */
 export function describe(ready: Readiness, inStateS: number): Condition {
   if (!ready.acceptingRequests && (ready.state === "unloaded" || ready.state === "ready")) {
-    return { shape: "hollow", tone: "quiet", word: "Stopped", note: "The service takes no requests." };
+    return {
+      shape: "hollow",
+      tone: "quiet",
+      word: "Stopped",
+      elapsedS: null,
+      note: "The service takes no requests.",
+    };
   }
   switch (ready.state) {
     case "unloaded":
@@ -79,25 +87,32 @@ export function describe(ready: Readiness, inStateS: number): Condition {
         shape: "hollow",
         tone: "quiet",
         word: "Idle",
+        elapsedS: null,
         note: "The model loads with your first message.",
       };
     case "admitting":
-      return { shape: "filling", tone: "warn", word: "Waiting for memory…", note: null };
+      return { shape: "filling", tone: "warn", word: "Waiting for memory…", elapsedS: null, note: null };
     case "starting":
     case "loading":
-      return { shape: "filling", tone: "warn", word: `Loading model… ${inStateS} s`, note: null };
+      return { shape: "filling", tone: "warn", word: "Loading model…", elapsedS: inStateS, note: null };
     case "ready":
-      return { shape: "solid", tone: "ok", word: "Ready", note: null };
+      return { shape: "solid", tone: "ok", word: "Ready", elapsedS: null, note: null };
     case "busy":
-      return { shape: "dotted", tone: "ok", word: "Busy", note: waiting(ready.queueDepth) };
+      return { shape: "dotted", tone: "ok", word: "Busy", elapsedS: null, note: waiting(ready.queueDepth) };
     case "stopping":
-      return { shape: "filling", tone: "warn", word: "Unloading model…", note: null };
+      return { shape: "filling", tone: "warn", word: "Unloading model…", elapsedS: null, note: null };
     case "backoff":
-      return { shape: "slashed", tone: "warn", word: "Starting again", note: backoffNote(ready) };
+      return {
+        shape: "slashed",
+        tone: "warn",
+        word: "Starting again",
+        elapsedS: null,
+        note: backoffNote(ready),
+      };
     case "failed":
-      return { shape: "slashed", tone: "bad", word: "Failed", note: ready.lastError };
+      return { shape: "slashed", tone: "bad", word: "Failed", elapsedS: null, note: ready.lastError };
     case "closed":
-      return { shape: "hollow", tone: "quiet", word: "Shutting down", note: null };
+      return { shape: "hollow", tone: "quiet", word: "Shutting down", elapsedS: null, note: null };
   }
 }
 

@@ -39,8 +39,8 @@ export class ServiceState {
   get condition(): Condition {
     if (this.readiness === null) {
       return this.lost
-        ? { shape: "slashed", tone: "bad", word: "Server not reached", note: null }
-        : { shape: "hollow", tone: "quiet", word: "Connecting…", note: null };
+        ? { shape: "slashed", tone: "bad", word: "Server not reached", elapsedS: null, note: null }
+        : { shape: "hollow", tone: "quiet", word: "Connecting…", elapsedS: null, note: null };
     }
     const inStateS = Math.max(0, Math.floor((this.#nowMs - this.#stateSinceMs) / 1000));
     return describe(this.readiness, inStateS);

@@ -58,7 +58,7 @@ describe("service state", () => {
     await service.poll();
     script.now += 2000;
     service.tick();
-    expect(service.condition.word).toBe("Loading model… 7 s");
+    expect(service.condition).toMatchObject({ word: "Loading model…", elapsedS: 7 });
   });
 
   it("prefers_the_model_the_worker_names", async () => {
