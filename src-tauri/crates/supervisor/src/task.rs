@@ -251,8 +251,11 @@ impl Task {
         }
     }
 
+    /// Publishes before it answers anybody: whoever was answered sees the state that follows.
     fn step(&mut self, event: Event) {
-        for effect in self.machine.step(event) {
+        let effects = self.machine.step(event);
+        self.publish();
+        for effect in effects {
             self.carry_out(effect);
         }
         self.timers.prune(&self.machine);
