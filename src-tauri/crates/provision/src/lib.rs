@@ -1,0 +1,40 @@
+//! What Hangar runs on: its read-only data, the pinned Python runtime and the model that comes along.
+//!
+//! Everything blocks; an async caller moves it to a blocking thread. A runtime is whole only with its
+//! marker, which is written last, and its folder appears under its own name only once it is whole.
+
+mod environment;
+mod error;
+mod expected;
+mod files;
+mod foreign;
+mod installer;
+mod key;
+mod lock;
+mod marker;
+mod model;
+mod patch;
+mod pins;
+mod platform;
+mod program;
+mod python;
+mod resources;
+pub mod runtime;
+mod step;
+mod verify;
+mod worker;
+
+pub use environment::Environment;
+pub use error::ProvisionError;
+pub use expected::Expected;
+pub use foreign::inspect_foreign;
+pub use key::RuntimeKey;
+pub use marker::Marker;
+pub use model::verify_pocket;
+pub use pins::{PatchedFile, Pins, PythonRange, RefusedPackage};
+pub use platform::Platform;
+pub use resources::Resources;
+pub use runtime::{Request, Runtime};
+pub use step::Step;
+pub use verify::{Report, Row, verify};
+pub use worker::{openblas, worker_environment};
