@@ -1,0 +1,31 @@
+//! What every route may use.
+
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use hangar_config::Settings;
+use hangar_supervisor::WorkerHandle;
+
+use crate::flight::Flights;
+
+/// Shared by all routes; clones are cheap.
+#[derive(Clone, Debug)]
+pub(crate) struct App {
+    /// What was configured.
+    pub(crate) settings: Arc<Settings>,
+    /// The one worker.
+    pub(crate) worker: WorkerHandle,
+    /// Answers under way.
+    pub(crate) flights: Flights,
+    /// The port listened on.
+    pub(crate) port: u16,
+    /// When the service began, in unix seconds.
+    pub(crate) started_at: u64,
+}
+
+/// Now, in unix seconds.
+pub(crate) fn unix_seconds() -> u64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| since.as_secs())
+}

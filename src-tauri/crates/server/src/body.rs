@@ -1,0 +1,78 @@
+//! Reading a request body up to the server's limit.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use futures::StreamExt;
+
+use crate::error::ApiError;
+
+/// How long a client that sends too much is listened to, so that it reads the refusal instead of an abort.
+const DISCARD_FOR: Duration = Duration::from_secs(2);
+
+/// Reads the whole body.
+///
+/// # Errors
+/// [`ApiError::PayloadTooLarge`] over the limit, [`ApiError::BadRequest`] when it breaks off.
+pub(crate) async fn read(body: Body, limit_bytes: usize) -> Result<Vec<u8>, ApiError> {
+    let mut chunks = body.into_data_stream();
+    let mut whole = Vec::new();
+    while let Some(chunk) = chunks.next().await {
+        let chunk = chunk.map_err(|_| ApiError::BadRequest {
+            param: None,
+            what: "The body broke off before its end. Send it again.".to_owned(),
+        })?;
+        if chunk.len() > limit_bytes.saturating_sub(whole.len()) {
+            drop(whole);
+            discard(chunks, limit_bytes).await;
+            return Err(ApiError::PayloadTooLarge { limit_bytes });
+        }
+        whole.extend_from_slice(&chunk);
+    }
+    Ok(whole)
+}
+
+/// Takes up to as much again without keeping it.
+async fn discard(mut chunks: axum::body::BodyDataStream, limit_bytes: usize) {
+    let mut left = limit_bytes;
+    let reading = async {
+        while let Some(Ok(chunk)) = chunks.next().await {
+            match left.checked_sub(chunk.len()) {
+                Some(rest) => left = rest,
+                None => return,
+            }
+        }
+    };
+    // Either way the refusal follows.
+    drop(tokio::time::timeout(DISCARD_FOR, reading).await);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_body_at_the_limit_is_read_and_one_byte_more_is_refused() {
+        assert_eq!(read(Body::from("12345"), 5).await.unwrap(), b"12345");
+        let refusal = read(Body::from("123456"), 5).await.unwrap_err();
+        assert_eq!(refusal, ApiError::PayloadTooLarge { limit_bytes: 5 });
+    }
+
+    #[tokio::test]
+    async fn the_limit_counts_over_chunks_of_unknown_total() {
+        let chunks = ["123", "45", "6"].map(|chunk| Ok::<_, std::io::Error>(chunk.as_bytes().to_vec()));
+        let refusal = read(Body::from_stream(futures::stream::iter(chunks)), 5)
+            .await
+            .unwrap_err();
+        assert_eq!(refusal, ApiError::PayloadTooLarge { limit_bytes: 5 });
+    }
+
+    #[tokio::test]
+    async fn a_body_that_breaks_off_is_a_bad_request() {
+        let chunks = [Ok(b"12".to_vec()), Err(std::io::Error::other("gone"))];
+        let refusal = read(Body::from_stream(futures::stream::iter(chunks)), 5)
+            .await
+            .unwrap_err();
+        assert!(matches!(refusal, ApiError::BadRequest { .. }));
+    }
+}

@@ -1,0 +1,106 @@
+//! Fields that cannot be honoured yet, in the values that ask for nothing.
+
+use serde_json::Value;
+
+use crate::error::ApiError;
+use crate::json::Field;
+
+/// Refuses every field that would change the answer and is not honoured; a value that asks for nothing is
+/// accepted, and so is every field that only informs (`user`, `metadata`, `store` and the like).
+pub(crate) fn check(root: &Field<'_>) -> Result<(), ApiError> {
+    for (key, asks_for_nothing, cure) in RULES {
+        if let Some(field) = root.get(key)
+            && !asks_for_nothing(field.value())
+        {
+            return Err(field.unsupported(cure));
+        }
+    }
+    Ok(())
+}
+
+type Rule = (&'static str, fn(&Value) -> bool, &'static str);
+
+const RULES: [Rule; 15] = [
+    (
+        "n",
+        |value| value.as_f64() == Some(1.0),
+        "one answer is given; send n = 1 or leave it out",
+    ),
+    (
+        "stop",
+        is_empty,
+        "stop sequences are not offered yet; leave it out",
+    ),
+    ("tools", is_empty, "tools are not offered yet; leave them out"),
+    (
+        "tool_choice",
+        is_free_choice,
+        "tools are not offered yet; leave it out",
+    ),
+    ("functions", is_empty, "tools are not offered yet; leave them out"),
+    (
+        "function_call",
+        is_free_choice,
+        "tools are not offered yet; leave it out",
+    ),
+    (
+        "response_format",
+        is_text_format,
+        "answers are plain text; leave it out",
+    ),
+    ("logit_bias", is_empty, "it is not offered yet; leave it out"),
+    ("logprobs", is_off, "it is not offered yet; leave it out"),
+    ("top_logprobs", is_zero, "it is not offered yet; leave it out"),
+    (
+        "presence_penalty",
+        is_zero,
+        "it is not offered yet; send 0 or leave it out",
+    ),
+    (
+        "frequency_penalty",
+        is_zero,
+        "it is not offered yet; send 0 or leave it out",
+    ),
+    (
+        "modalities",
+        is_text_only,
+        "answers are text; send [\"text\"] or leave it out",
+    ),
+    ("audio", |_| false, "answers are text; leave it out"),
+    (
+        "web_search_options",
+        |_| false,
+        "there is no web search here; leave it out",
+    ),
+];
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Array(items) => items.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+        Value::String(text) => text.is_empty(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+fn is_free_choice(value: &Value) -> bool {
+    matches!(value.as_str(), Some("auto" | "none"))
+}
+
+fn is_text_format(value: &Value) -> bool {
+    value.get("type").and_then(Value::as_str) == Some("text")
+}
+
+fn is_off(value: &Value) -> bool {
+    value.as_bool() == Some(false)
+}
+
+fn is_zero(value: &Value) -> bool {
+    value.as_f64() == Some(0.0)
+}
+
+fn is_text_only(value: &Value) -> bool {
+    value
+        .as_array()
+        .is_some_and(|kinds| kinds.iter().all(|kind| kind.as_str() == Some("text")))
+}

@@ -1,0 +1,141 @@
+//! The request of a chat completion, read from JSON.
+
+use hangar_config::Profile;
+use hangar_gemma::Message;
+use hangar_protocol::Sampling;
+use serde_json::Value;
+
+use super::{harmless, message};
+use crate::error::ApiError;
+use crate::json::Field;
+
+/// What a client asked for, complete with defaults.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ChatRequest {
+    /// The conversation, never empty.
+    pub(crate) messages: Vec<Message>,
+    /// Whether the answer is streamed.
+    pub(crate) stream: bool,
+    /// Whether a stream ends with its token counts.
+    pub(crate) include_usage: bool,
+    /// Most tokens to answer with.
+    pub(crate) limit: TokenLimit,
+    /// How tokens are chosen.
+    pub(crate) sampling: Sampling,
+}
+
+/// Most tokens to answer with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TokenLimit {
+    /// The client named it: it fits the window, or the request is refused.
+    Named(u32),
+    /// Ours: it gives way to the window.
+    Default(u32),
+}
+
+/// Reads a request for the served profile.
+///
+/// A missing `model` means the served one, which is friendlier to a person with curl than a refusal. Messages
+/// may come in any order of roles and end with any of them: real agents send several user messages in a row,
+/// and system messages alone. After a last message of the assistant the model says something more.
+///
+/// # Errors
+/// [`ApiError`] names the field and what was expected there.
+pub(crate) fn read(body: &Value, profile: &Profile) -> Result<ChatRequest, ApiError> {
+    let root = Field::root(body);
+    root.object("a JSON object")?;
+    check_model(&root, profile)?;
+    let messages = message::read_all(&root.require("messages", "an array of messages")?)?;
+    harmless::check(&root)?;
+    let stream = root.get("stream").map_or(Ok(false), |field| field.flag())?;
+    let include_usage = match root.get("stream_options") {
+        None => false,
+        Some(options) => {
+            options.object("an object")?;
+            options
+                .get("include_usage")
+                .map_or(Ok(false), |field| field.flag())?
+        }
+    };
+    Ok(ChatRequest {
+        messages,
+        stream,
+        include_usage,
+        limit: read_limit(&root, profile)?,
+        sampling: read_sampling(&root, profile)?,
+    })
+}
+
+fn check_model(root: &Field<'_>, profile: &Profile) -> Result<(), ApiError> {
+    let Some(model) = root.get("model") else {
+        return Ok(());
+    };
+    let asked = model.text("the name of a model")?;
+    if asked == profile.model_id {
+        return Ok(());
+    }
+    let asked = asked.chars().take(100).collect();
+    Err(ApiError::ModelNotFound {
+        asked,
+        known: profile.model_id.clone(),
+    })
+}
+
+fn read_limit(root: &Field<'_>, profile: &Profile) -> Result<TokenLimit, ApiError> {
+    let read = |key| root.get(key).map(|field| read_tokens(&field)).transpose();
+    let old = read("max_tokens")?;
+    let named = read("max_completion_tokens")?.or(old);
+    // One token of the window is left for a prompt, the least there can be.
+    let most = profile
+        .max_output_tokens
+        .min(profile.context_window_tokens.saturating_sub(1))
+        .max(1);
+    Ok(named.map_or(TokenLimit::Default(most), TokenLimit::Named))
+}
+
+fn read_tokens(field: &Field<'_>) -> Result<u32, ApiError> {
+    let count = field.value().as_u64().filter(|count| *count >= 1);
+    let count = count.ok_or_else(|| field.unlike("a whole number of at least 1"))?;
+    // Beyond any window; the worker refuses it with its figures.
+    Ok(u32::try_from(count).unwrap_or(u32::MAX))
+}
+
+fn read_sampling(root: &Field<'_>, profile: &Profile) -> Result<Sampling, ApiError> {
+    let temperature = match root.get("temperature") {
+        None => profile.temperature,
+        Some(field) => narrow(field.number("a number from 0 to 2", |found| (0.0..=2.0).contains(&found))?),
+    };
+    let top_p = match root.get("top_p") {
+        None => profile.top_p,
+        Some(field) => narrow(field.number("a number over 0 and at most 1", |found| {
+            found > 0.0 && found <= 1.0
+        })?)
+        .max(f32::MIN_POSITIVE),
+    };
+    let seed = root.get("seed").map(|field| read_seed(&field)).transpose()?;
+    Ok(Sampling {
+        temperature,
+        top_p,
+        seed,
+    })
+}
+
+fn read_seed(field: &Field<'_>) -> Result<u64, ApiError> {
+    let value = field.value();
+    let negative = || value.as_i64().map(i64::cast_unsigned);
+    value
+        .as_u64()
+        .or_else(negative)
+        .ok_or_else(|| field.unlike("a whole number of at most 64 bits"))
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "the range was checked; only precision is lost"
+)]
+fn narrow(number: f64) -> f32 {
+    number as f32
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,300 @@
+//! What a chat request must hold, and what it is refused for.
+
+use hangar_config::ModelSource;
+use hangar_gemma::{Part, Role};
+use serde_json::json;
+
+use super::*;
+
+fn profile() -> Profile {
+    Profile {
+        model_id: "gemma-4-pocket".into(),
+        source: ModelSource::BuiltInPocket,
+        context_window_tokens: 4096,
+        max_output_tokens: 8192,
+        temperature: 0.25,
+        top_p: 0.5,
+    }
+}
+
+fn with(fields: Value) -> Result<ChatRequest, ApiError> {
+    let mut body = json!({"messages": [{"role": "user", "content": "hi"}]});
+    body.as_object_mut()
+        .unwrap()
+        .extend(fields.as_object().unwrap().clone());
+    read(&body, &profile())
+}
+
+fn messages(list: Value) -> Result<Vec<Message>, ApiError> {
+    read(&json!({"messages": list}), &profile()).map(|request| request.messages)
+}
+
+fn refused(result: Result<impl std::fmt::Debug, ApiError>) -> (u16, &'static str, Option<String>) {
+    let error = result.unwrap_err();
+    (
+        error.status().as_u16(),
+        error.code().word(),
+        error.param().map(str::to_owned),
+    )
+}
+
+fn at(param: &str) -> (u16, &'static str, Option<String>) {
+    (400, "bad_request", Some(param.to_owned()))
+}
+
+fn unsupported(param: &str) -> (u16, &'static str, Option<String>) {
+    (400, "unsupported_request", Some(param.to_owned()))
+}
+
+#[test]
+fn the_smallest_request_gets_the_profile_s_defaults() {
+    let request = with(json!({})).unwrap();
+    assert_eq!(request.messages, [Message::text(Role::User, "hi")]);
+    assert!(!request.stream && !request.include_usage);
+    assert_eq!(request.limit, TokenLimit::Default(4095));
+    assert_eq!(
+        request.sampling,
+        Sampling {
+            temperature: 0.25,
+            top_p: 0.5,
+            seed: None
+        }
+    );
+}
+
+#[test]
+fn every_supported_field_is_read() {
+    let request = with(json!({
+        "model": "gemma-4-pocket", "stream": true, "stream_options": {"include_usage": true},
+        "max_tokens": 5, "max_completion_tokens": 7, "temperature": 2, "top_p": 1, "seed": 42,
+    }))
+    .unwrap();
+    assert!(request.stream && request.include_usage);
+    assert_eq!(request.limit, TokenLimit::Named(7));
+    assert_eq!(
+        request.sampling,
+        Sampling {
+            temperature: 2.0,
+            top_p: 1.0,
+            seed: Some(42)
+        }
+    );
+}
+
+#[test]
+fn seeds_of_both_signs_up_to_64_bits_are_taken_and_stay_apart() {
+    let seed = |value: Value| with(json!({"seed": value})).map(|request| request.sampling.seed);
+    assert_eq!(seed(json!(u64::MAX)).unwrap(), seed(json!(-1)).unwrap());
+    assert_ne!(seed(json!(i64::MIN)).unwrap(), seed(json!(0)).unwrap());
+    for value in [json!(1.5), json!("7"), json!(1e30), json!(true)] {
+        assert_eq!(refused(seed(value)), at("seed"));
+    }
+}
+
+#[test]
+fn an_explicit_limit_over_the_window_is_left_to_the_worker_to_refuse_with_figures() {
+    assert_eq!(
+        with(json!({"max_tokens": 100_000})).unwrap().limit,
+        TokenLimit::Named(100_000)
+    );
+    assert_eq!(
+        with(json!({"max_tokens": u64::MAX})).unwrap().limit,
+        TokenLimit::Named(u32::MAX)
+    );
+}
+
+#[test]
+fn numbers_out_of_range_name_their_field() {
+    for (field, values) in [
+        (
+            "temperature",
+            vec![json!(-0.1), json!(2.1), json!("1"), json!([])],
+        ),
+        ("top_p", vec![json!(0), json!(1.01), json!(-1), json!("1")]),
+        (
+            "max_tokens",
+            vec![json!(0), json!(-1), json!(1.5), json!("5"), json!(true)],
+        ),
+        ("max_completion_tokens", vec![json!(0), json!({})]),
+        ("stream", vec![json!("true"), json!(1)]),
+        ("stream_options", vec![json!(true), json!([])]),
+        ("model", vec![json!(7), json!({})]),
+    ] {
+        for value in values {
+            assert_eq!(refused(with(json!({ field: value }))), at(field), "{value}");
+        }
+    }
+    assert_eq!(
+        refused(with(json!({"stream_options": {"include_usage": 1}}))),
+        at("stream_options.include_usage")
+    );
+}
+
+#[test]
+fn a_tiny_nucleus_does_not_become_zero() {
+    assert!(with(json!({"top_p": 1e-300})).unwrap().sampling.top_p > 0.0);
+}
+
+#[test]
+fn a_body_that_is_no_object_is_refused() {
+    for body in [json!([]), json!("x"), json!(1), json!(null)] {
+        assert_eq!(refused(read(&body, &profile())), (400, "bad_request", None));
+    }
+}
+
+#[test]
+fn messages_must_be_there_be_an_array_and_hold_one() {
+    for body in [
+        json!({}),
+        json!({"messages": null}),
+        json!({"messages": "hi"}),
+        json!({"messages": []}),
+    ] {
+        assert_eq!(refused(read(&body, &profile())), at("messages"), "{body}");
+    }
+}
+
+#[test]
+fn an_unknown_model_names_the_known_one() {
+    let error = with(json!({"model": "gpt-4"})).unwrap_err();
+    assert!(error.to_string().contains("gemma-4-pocket"), "{error}");
+    assert_eq!(
+        refused(Err::<(), _>(error)),
+        (404, "model_not_found", Some("model".into()))
+    );
+}
+
+#[test]
+fn content_is_a_string_one_part_or_parts() {
+    let read = messages(json!([
+        {"role": "system", "content": "s"},
+        {"role": "developer", "content": {"type": "text", "text": "d"}},
+        {"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "input_text", "text": "b"}]},
+        {"role": "assistant", "content": [{"type": "thinking", "thinking": "x"}, {"type": "output_text", "text": "c"}]},
+        {"role": "assistant", "content": null, "tool_calls": [], "refusal": null},
+        {"role": "assistant"},
+    ]))
+    .unwrap();
+    let text = |text: &str| Part::Text(text.to_owned());
+    assert_eq!(
+        read[1],
+        Message {
+            role: Role::System,
+            parts: vec![text("d")]
+        }
+    );
+    assert_eq!(read[2].parts, [text("a"), text("b")]);
+    assert_eq!(read[3].parts, [text("c")]);
+    assert!(read[4].parts.is_empty() && read[5].parts.is_empty());
+}
+
+#[test]
+fn ill_made_messages_name_the_very_field() {
+    for (list, param) in [
+        (json!(["hi"]), "messages[0]"),
+        (json!([{"content": "hi"}]), "messages[0].role"),
+        (json!([{"role": "king", "content": "hi"}]), "messages[0].role"),
+        (json!([{"role": 1, "content": "hi"}]), "messages[0].role"),
+        (json!([{"role": "user"}]), "messages[0].content"),
+        (json!([{"role": "user", "content": null}]), "messages[0].content"),
+        (json!([{"role": "user", "content": 5}]), "messages[0].content"),
+        (
+            json!([{"role": "user", "content": "a"}, {"role": "user", "content": ["b"]}]),
+            "messages[1].content[0]",
+        ),
+        (
+            json!([{"role": "user", "content": [{"text": "b"}]}]),
+            "messages[0].content[0].type",
+        ),
+        (
+            json!([{"role": "user", "content": [{"type": "text"}]}]),
+            "messages[0].content[0].text",
+        ),
+        (
+            json!([{"role": "user", "content": [{"type": "text", "text": 1}]}]),
+            "messages[0].content[0].text",
+        ),
+    ] {
+        assert_eq!(refused(messages(list)), at(param));
+    }
+}
+
+#[test]
+fn media_is_refused_as_a_modality() {
+    for (kind, modality) in [
+        ("image_url", "image"),
+        ("input_audio", "audio"),
+        ("video_url", "video"),
+        ("file", "document"),
+    ] {
+        let list = json!([{"role": "user", "content": [{"type": "text", "text": "a"}, {"type": kind}]}]);
+        let error = messages(list).unwrap_err();
+        assert!(error.to_string().contains(modality), "{error}");
+        assert_eq!(
+            refused(Err::<(), _>(error)),
+            (422, "unsupported_modality", Some("messages[0].content[1]".into()))
+        );
+    }
+}
+
+#[test]
+fn tools_in_the_history_and_unknown_parts_are_not_supported() {
+    let tool = json!([{"role": "tool", "content": "x", "tool_call_id": "a"}]);
+    assert_eq!(refused(messages(tool)), unsupported("messages[0].role"));
+    let calls = json!([{"role": "assistant", "content": null, "tool_calls": [{"id": "a"}]}]);
+    assert_eq!(refused(messages(calls)), unsupported("messages[0].tool_calls"));
+    let part = json!([{"role": "user", "content": [{"type": "hologram"}]}]);
+    assert_eq!(
+        refused(messages(part)),
+        unsupported("messages[0].content[0].type")
+    );
+    let thinking = json!([{"role": "user", "content": [{"type": "thinking"}]}]);
+    assert_eq!(
+        refused(messages(thinking)),
+        unsupported("messages[0].content[0].type")
+    );
+}
+
+#[test]
+fn values_that_ask_for_nothing_are_accepted_and_others_named() {
+    for (field, nothing, something) in [
+        ("n", vec![json!(1)], json!(2)),
+        ("stop", vec![json!([]), json!("")], json!("END")),
+        ("tools", vec![json!([])], json!([{"type": "function"}])),
+        (
+            "tool_choice",
+            vec![json!("auto"), json!("none")],
+            json!("required"),
+        ),
+        ("functions", vec![json!([])], json!([{}])),
+        ("function_call", vec![json!("auto")], json!({"name": "f"})),
+        (
+            "response_format",
+            vec![json!({"type": "text"})],
+            json!({"type": "json_object"}),
+        ),
+        ("logit_bias", vec![json!({})], json!({"5": 1})),
+        ("logprobs", vec![json!(false)], json!(true)),
+        ("top_logprobs", vec![json!(0)], json!(3)),
+        ("presence_penalty", vec![json!(0), json!(0.0)], json!(0.5)),
+        ("frequency_penalty", vec![json!(0)], json!(-1)),
+        ("modalities", vec![json!(["text"])], json!(["text", "audio"])),
+        ("audio", vec![], json!({"voice": "x"})),
+        ("web_search_options", vec![], json!({})),
+    ] {
+        for value in nothing.into_iter().chain([json!(null)]) {
+            assert!(with(json!({ field: value.clone() })).is_ok(), "{field} {value}");
+        }
+        assert_eq!(refused(with(json!({ field: something }))), unsupported(field));
+    }
+}
+
+#[test]
+fn fields_that_only_inform_and_fields_nobody_knows_are_ignored() {
+    let request = with(json!({
+        "store": false, "metadata": {"a": "b"}, "user": "me", "service_tier": "auto", "prompt_cache_key": "k",
+        "parallel_tool_calls": true, "reasoning_effort": "low", "chat_template_kwargs": {"enable_thinking": false},
+        "something_new": [1, 2],
+    }));
+    assert!(request.is_ok());
+}

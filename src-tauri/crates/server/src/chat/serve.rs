@@ -1,0 +1,257 @@
+//! `POST /v1/chat/completions`: from body to answer.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::Json;
+use axum::body::{Body, Bytes};
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::response::{IntoResponse, Response};
+use hangar_gemma::{Answer, Piece as Told};
+use hangar_protocol::{Finished, Group, Piece, Prompt, Segment, WorkerFault};
+use hangar_supervisor::{DispatchError, Job, Reply, ReplyEvent, Start};
+use tokio::time::Instant;
+
+use super::request::{self, ChatRequest, TokenLimit};
+use super::wire::{self, Completion, Ending, Envelope, News};
+use crate::app::{App, unix_seconds};
+use crate::error::{ApiError, from_dispatch};
+use crate::flight::Flight;
+use crate::{body, ident, json};
+
+/// Silence after which a stream says that it is still there.
+const STILL_HERE_AFTER: Duration = Duration::from_secs(10);
+
+/// Answers one request, whole or as a stream.
+pub(crate) async fn complete(State(app): State<App>, request: Request) -> Result<Response, ApiError> {
+    let arrived = Instant::now();
+    let flight = app.flights.begin().ok_or(ApiError::ShuttingDown)?;
+    let (parts, content) = request.into_parts();
+    let bytes = body::read(content, app.settings.server.max_body_bytes).await?;
+    let wanted = request::read(&json::parse(&bytes)?, &app.settings.profile)?;
+    drop(bytes);
+    let prompt = render(&wanted)?;
+    let (start, reply) = begin(&app, &wanted, prompt)
+        .await
+        .map_err(|error| overflow_as_asked(from_dispatch(&error, &app.flights), &parts.headers))?;
+    let envelope = Envelope {
+        id: format!("chatcmpl-{}", ident::random(29)),
+        created: unix_seconds(),
+        model: app.settings.profile.model_id.clone(),
+    };
+    let talk = Talk {
+        app,
+        arrived,
+        start,
+        reply,
+        answer: Answer::new(),
+        flight,
+        envelope,
+    };
+    if wanted.stream {
+        Ok(talk.stream(wanted.include_usage))
+    } else {
+        talk.whole().await
+    }
+}
+
+/// Hands the prompt to the worker and waits until it is accepted, so that a refusal still has a status.
+async fn begin(app: &App, wanted: &ChatRequest, prompt: Prompt) -> Result<(Start, Reply), DispatchError> {
+    let (max_tokens, is_ours) = match wanted.limit {
+        TokenLimit::Named(tokens) => (tokens, false),
+        TokenLimit::Default(tokens) => (tokens, true),
+    };
+    let job = |prompt, max_tokens| Job {
+        prompt,
+        sampling: wanted.sampling.clone(),
+        max_tokens,
+    };
+    let first = accepted(app.worker.generate(job(prompt.clone(), max_tokens)).await?).await;
+    match first {
+        // Nobody asked for that many tokens: ask for what the prompt leaves.
+        Err(DispatchError::Fault(WorkerFault::ContextLengthExceeded {
+            prompt_tokens,
+            window_tokens,
+            ..
+        })) if is_ours && prompt_tokens < window_tokens => {
+            let fits = job(prompt, window_tokens - prompt_tokens);
+            accepted(app.worker.generate(fits).await?).await
+        }
+        Ok(_) | Err(_) => first,
+    }
+}
+
+async fn accepted(mut reply: Reply) -> Result<(Start, Reply), DispatchError> {
+    match reply.events.recv().await {
+        Some(ReplyEvent::Accepted(start)) => Ok((start, reply)),
+        Some(ReplyEvent::Failed(error)) => Err(error),
+        Some(ReplyEvent::Pieces(_) | ReplyEvent::Finished(_) | ReplyEvent::Probed(_)) => {
+            Err(DispatchError::Fault(WorkerFault::Engine {
+                what: "an answer without a beginning".to_owned(),
+            }))
+        }
+        None => Err(DispatchError::ShuttingDown),
+    }
+}
+
+fn render(wanted: &ChatRequest) -> Result<Prompt, ApiError> {
+    let groups = hangar_gemma::render(&wanted.messages, &[]).map_err(|error| ApiError::BadRequest {
+        param: Some("messages".to_owned()),
+        what: format!("{error}."),
+    })?;
+    let groups = groups.into_iter().map(|group| Group {
+        segments: group.segments.into_iter().map(segment).collect(),
+    });
+    Ok(Prompt {
+        groups: groups.collect(),
+        media: Vec::new(),
+    })
+}
+
+fn segment(segment: hangar_gemma::Segment) -> Segment {
+    match segment {
+        hangar_gemma::Segment::Text(text) => Segment::Text { text },
+        hangar_gemma::Segment::Control(token) => Segment::Control {
+            token: token.as_str().to_owned(),
+        },
+        hangar_gemma::Segment::Image(media) => Segment::Image { media },
+        hangar_gemma::Segment::Audio(media) => Segment::Audio { media },
+    }
+}
+
+fn overflow_as_asked(mut error: ApiError, headers: &HeaderMap) -> ApiError {
+    if let ApiError::QueueFull { as_429, .. } = &mut error {
+        *as_429 = headers
+            .get("x-hangar-overflow")
+            .is_some_and(|value| value.as_bytes() == b"429");
+    }
+    error
+}
+
+/// An accepted answer on its way; dropping it cancels the request.
+struct Talk {
+    app: App,
+    arrived: Instant,
+    start: Start,
+    reply: Reply,
+    answer: Answer,
+    flight: Flight,
+    envelope: Envelope,
+}
+
+/// What the next event of the worker means for the client.
+enum Turn {
+    Text(String),
+    End(Ending),
+    Broken(ApiError),
+}
+
+impl Talk {
+    async fn whole(mut self) -> Result<Response, ApiError> {
+        let mut content = String::new();
+        loop {
+            match self.hear().await {
+                Turn::Text(text) => content.push_str(&text),
+                Turn::End(ending) => {
+                    let mut response =
+                        Json(Completion::new(&self.envelope, &content, &ending)).into_response();
+                    response
+                        .headers_mut()
+                        .insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+                    return Ok(response);
+                }
+                Turn::Broken(error) => return Err(error),
+            }
+        }
+    }
+
+    fn stream(self, include_usage: bool) -> Response {
+        let events = futures::stream::unfold(Some((self, true)), move |state| async move {
+            let (mut talk, is_first) = state?;
+            if is_first {
+                let event = wire::event(&talk.envelope, News::Role, include_usage);
+                return Some((event, Some((talk, false))));
+            }
+            let (event, goes_on) = talk.next_event(include_usage).await;
+            Some((event, goes_on.then_some((talk, false))))
+        });
+        let events = futures::StreamExt::map(events, |event| Ok::<_, Infallible>(Bytes::from(event)));
+        let headers = [
+            (header::CONTENT_TYPE, "text/event-stream"),
+            (header::CACHE_CONTROL, "no-store"),
+            (header::HeaderName::from_static("x-accel-buffering"), "no"),
+        ];
+        (headers, Body::from_stream(events)).into_response()
+    }
+
+    /// The next event to send, and whether more follow.
+    async fn next_event(&mut self, include_usage: bool) -> (String, bool) {
+        let heard = match tokio::time::timeout(STILL_HERE_AFTER, self.hear()).await {
+            Ok(heard) => heard,
+            Err(_) => return (wire::event(&self.envelope, News::StillHere, include_usage), true),
+        };
+        match heard {
+            Turn::Text(text) => (
+                wire::event(&self.envelope, News::Text(&text), include_usage),
+                true,
+            ),
+            Turn::End(ending) => {
+                let mut last = wire::event(&self.envelope, News::Finish(ending.finish_reason), include_usage);
+                if include_usage {
+                    last.push_str(&wire::usage_event(&self.envelope, &ending));
+                }
+                last.push_str(&wire::data("[DONE]"));
+                (last, false)
+            }
+            Turn::Broken(error) => (wire::data(&error.stream_json()), false),
+        }
+    }
+
+    /// Waits for something a client gets to see. Cancel-safe: nothing is taken from the worker and lost.
+    async fn hear(&mut self) -> Turn {
+        loop {
+            match self.reply.events.recv().await {
+                Some(ReplyEvent::Pieces(pieces)) => {
+                    let text: String = pieces
+                        .iter()
+                        .filter_map(|piece| self.answer.push(heard(piece)))
+                        .collect();
+                    if !text.is_empty() {
+                        return Turn::Text(text);
+                    }
+                }
+                Some(ReplyEvent::Finished(finished)) => return self.ended(&finished),
+                Some(ReplyEvent::Failed(error)) => return self.broken(&error),
+                Some(ReplyEvent::Accepted(_) | ReplyEvent::Probed(_)) => {}
+                None => return self.broken(&DispatchError::ShuttingDown),
+            }
+        }
+    }
+
+    fn ended(&self, finished: &Finished) -> Turn {
+        let total_ms = self.arrived.elapsed().as_secs_f64() * 1000.0;
+        let Some(ending) = Ending::new(self.start, finished, total_ms) else {
+            return self.broken(&DispatchError::Cancelled);
+        };
+        self.flight
+            .took(finished.timings.prefill_ms + finished.timings.generation_ms);
+        let (prompt_tokens, completion_tokens) = ending.counts();
+        let answer = &self.envelope.id;
+        tracing::info!(%answer, prompt_tokens, completion_tokens, finish = ending.finish_reason, total_ms, "answered");
+        Turn::End(ending)
+    }
+
+    fn broken(&self, error: &DispatchError) -> Turn {
+        let error = from_dispatch(error, &self.app.flights);
+        tracing::warn!(answer = %self.envelope.id, code = error.code().word(), "an answer broke off");
+        Turn::Broken(error)
+    }
+}
+
+fn heard(piece: &Piece) -> Told<'_> {
+    match piece {
+        Piece::Text { text } => Told::Text(text),
+        Piece::Control { token } => Told::Control(token),
+    }
+}

@@ -1,0 +1,156 @@
+//! How a worker is started: the pinned runtime, looked at anew each time.
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::SystemTime;
+
+use hangar_config::{Home, ModelSource, Settings, WorkerSettings};
+use hangar_protocol::WorkerFault;
+use hangar_provision::{
+    Expected, ProvisionError, Resources, Runtime, inspect_foreign, runtime, verify_pocket, worker_environment,
+};
+use hangar_supervisor::{Cause, Launch, Limits, LoadOrder, WorkerCommand};
+
+/// From being asked to end to being killed.
+const SHUTDOWN_GRACE_MS: u64 = 5_000;
+/// From a cancel to being killed for not letting go.
+const CANCEL_GRACE_MS: u64 = 10_000;
+
+/// Starts workers with the managed runtime, or with a user's own Python where one is configured.
+#[derive(Debug)]
+pub struct RuntimeLauncher {
+    resources: Resources,
+    runtimes_dir: PathBuf,
+    own_python: Option<PathBuf>,
+    model: ModelSource,
+    looked_at: Mutex<Option<LookedAt>>,
+}
+
+/// A user's own Python is asked by running it, which takes a while: once for each state of its files.
+#[derive(Debug)]
+struct LookedAt {
+    changed: Changed,
+    runtime: Runtime,
+}
+
+type Changed = [Option<SystemTime>; 2];
+
+impl RuntimeLauncher {
+    /// A launcher for these settings.
+    pub fn new(resources: Resources, home: &Home, settings: &Settings) -> Self {
+        Self {
+            resources,
+            runtimes_dir: home.runtimes_dir(),
+            own_python: settings.worker.python_executable.clone(),
+            model: settings.profile.source.clone(),
+            looked_at: Mutex::new(None),
+        }
+    }
+
+    fn runtime(&self) -> Result<Runtime, ProvisionError> {
+        let Some(python) = &self.own_python else {
+            let root = runtime::locate(&self.runtimes_dir, &self.resources)?;
+            return Expected::read(&self.resources)?.inspect(&root);
+        };
+        let changed = [changed_at(python), changed_at(&self.resources.pins_path())];
+        let mut looked_at = self
+            .looked_at
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some(known) = looked_at.as_ref()
+            && known.changed == changed
+        {
+            return Ok(known.runtime.clone());
+        }
+        let runtime = inspect_foreign(python, &Expected::read(&self.resources)?)?;
+        *looked_at = Some(LookedAt {
+            changed,
+            runtime: runtime.clone(),
+        });
+        Ok(runtime)
+    }
+}
+
+impl Launch for RuntimeLauncher {
+    fn command(&self) -> Result<WorkerCommand, Cause> {
+        if self.model == ModelSource::BuiltInPocket {
+            verify_pocket(&self.resources).map_err(|error| cause_of(&error))?;
+        }
+        let runtime = self.runtime().map_err(|error| cause_of(&error))?;
+        Ok(WorkerCommand {
+            program: runtime.python.clone(),
+            arguments: [
+                "-I".into(),
+                "-m".into(),
+                "hangar_worker".into(),
+                "--pins".into(),
+                runtime.pins_path.clone().into_os_string(),
+            ]
+            .into(),
+            environment: worker_environment(&runtime),
+        })
+    }
+}
+
+/// The limits of a worker under these settings.
+pub fn limits(worker: &WorkerSettings) -> Limits {
+    Limits {
+        startup_timeout_ms: worker.startup_timeout_ms,
+        request_timeout_ms: worker.request_timeout_ms,
+        queue_max_wait_ms: worker.queue_max_wait_ms,
+        queue_max_depth: worker.queue_max_depth,
+        idle_unload_ms: worker.idle_unload_ms,
+        max_consecutive_errors: worker.max_consecutive_errors,
+        cooldown_ms: worker.cooldown_ms,
+        shutdown_grace_ms: SHUTDOWN_GRACE_MS,
+        cancel_grace_ms: CANCEL_GRACE_MS,
+    }
+}
+
+/// The model of these settings as a worker is told to load it.
+pub fn load_order(resources: &Resources, settings: &Settings) -> LoadOrder {
+    let model_dir = match &settings.profile.source {
+        ModelSource::BuiltInPocket => resources.pocket_model_dir(),
+        ModelSource::Folder(folder) => folder.clone(),
+    };
+    let context_window_tokens = settings.profile.context_window_tokens;
+    LoadOrder {
+        model_dir,
+        context_window_tokens,
+        prefill_chunk_tokens: None,
+    }
+}
+
+fn cause_of(error: &ProvisionError) -> Cause {
+    let cure = error
+        .hint()
+        .unwrap_or_else(|| "run `hangar runtime repair`".to_owned());
+    if matches!(
+        error,
+        ProvisionError::RuntimeMissing { .. } | ProvisionError::WorkerWheelMissing { .. }
+    ) {
+        return Cause::RuntimeMissing { cure };
+    }
+    if let ProvisionError::ModelFileWrong {
+        file,
+        expected,
+        found,
+    } = error
+    {
+        let file = file
+            .file_name()
+            .unwrap_or(file.as_os_str())
+            .to_string_lossy()
+            .into_owned();
+        let what = format!("expected {expected}, found {found}");
+        return Cause::Load(WorkerFault::ModelDamaged { file, what });
+    }
+    Cause::RuntimeUnverified {
+        what: error.to_string(),
+        cure,
+    }
+}
+
+fn changed_at(path: &Path) -> Option<SystemTime> {
+    std::fs::metadata(path).and_then(|known| known.modified()).ok()
+}

@@ -1,0 +1,34 @@
+//! The HTTP server: OpenAI-compatible API, admin routes and page, with the guard before all of them.
+//!
+//! This is the only crate that knows HTTP: nothing below it knows a status code. It must not know how a model
+//! computes, or how a runtime is made. [`Host`] is the whole thing for one state folder; [`Server`] is the
+//! routes alone, in process.
+
+mod app;
+mod body;
+mod chat;
+mod durable;
+mod error;
+mod flight;
+mod guard;
+mod holder;
+mod host;
+mod ident;
+mod instance;
+mod json;
+mod launcher;
+mod log;
+mod port;
+mod routes;
+mod server;
+mod views;
+
+pub use error::{ApiError, ErrorCode};
+pub use guard::{Asked, Refusal, check as guard_check};
+pub use holder::{Holder, Process};
+pub use host::{Host, HostError};
+pub use instance::{Inspection, Instance, InstanceError, InstanceHint, inspect};
+pub use launcher::{RuntimeLauncher, limits, load_order};
+pub use port::{FIRST_PORT, Listeners, PortError, open as open_listeners};
+pub use server::{Server, ServerBuilder, Wish};
+pub use views::{SERVICE, VERSION};

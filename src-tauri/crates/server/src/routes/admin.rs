@@ -1,0 +1,108 @@
+//! Commands to the worker.
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::State;
+use hangar_supervisor::StateWord;
+use serde::Serialize;
+
+use crate::app::App;
+use crate::body;
+use crate::error::{ApiError, from_dispatch};
+use crate::json::{self, Field};
+
+/// Largest body of a command.
+const COMMAND_BODY_BYTES: usize = 64 * 1024;
+
+/// Answer to an unload.
+#[derive(Debug, Serialize)]
+pub(crate) struct UnloadDone {
+    ok: bool,
+    action: &'static str,
+    state: StateWord,
+    pid: Option<u32>,
+}
+
+/// Answer to a restart.
+#[derive(Debug, Serialize)]
+pub(crate) struct RestartDone {
+    ok: bool,
+    action: &'static str,
+    old_pid: Option<u32>,
+    new_pid: Option<u32>,
+    startup_ms: u64,
+}
+
+/// `POST /admin/worker/unload`
+pub(crate) async fn unload(State(app): State<App>, content: Body) -> Result<Json<UnloadDone>, ApiError> {
+    let bytes = body::read(content, COMMAND_BODY_BYTES).await?;
+    let force = wants_force(&bytes)?;
+    if app.flights.is_draining() {
+        return Err(ApiError::ShuttingDown);
+    }
+    app.worker
+        .unload(force)
+        .await
+        .map_err(|error| from_dispatch(&error, &app.flights))?;
+    let snapshot = app.worker.snapshot();
+    Ok(Json(UnloadDone {
+        ok: true,
+        action: "unload",
+        state: snapshot.state,
+        pid: snapshot.pid,
+    }))
+}
+
+/// `POST /admin/worker/restart`
+pub(crate) async fn restart(State(app): State<App>) -> Result<Json<RestartDone>, ApiError> {
+    if app.flights.is_draining() {
+        return Err(ApiError::ShuttingDown);
+    }
+    let done = app
+        .worker
+        .restart()
+        .await
+        .map_err(|error| from_dispatch(&error, &app.flights))?;
+    let (old_pid, new_pid, startup_ms) = (done.old_pid, done.new_pid, done.startup_ms);
+    Ok(Json(RestartDone {
+        ok: true,
+        action: "restart",
+        old_pid,
+        new_pid,
+        startup_ms,
+    }))
+}
+
+fn wants_force(bytes: &[u8]) -> Result<bool, ApiError> {
+    if bytes.iter().all(u8::is_ascii_whitespace) {
+        return Ok(false);
+    }
+    let value = json::parse(bytes)?;
+    let root = Field::root(&value);
+    root.object("a JSON object such as {\"force\": true}, or nothing")?;
+    root.get("force").map_or(Ok(false), |force| force.flag())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn force_is_asked_for_by_true_alone() {
+        assert_eq!(wants_force(b""), Ok(false));
+        assert_eq!(wants_force(b" \n"), Ok(false));
+        assert_eq!(wants_force(b"{}"), Ok(false));
+        assert_eq!(wants_force(br#"{"force":null}"#), Ok(false));
+        assert_eq!(wants_force(br#"{"force":true}"#), Ok(true));
+        for body in [
+            &br#"{"force":"true"}"#[..],
+            b"[true]",
+            b"true",
+            br#"{"force":1}"#,
+            b"{",
+            b"null",
+        ] {
+            assert!(wants_force(body).is_err());
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! The routes other than chat.
+
+pub(crate) mod admin;
+pub(crate) mod page;
+pub(crate) mod state;
+
+use axum::extract::Request;
+
+use crate::error::ApiError;
+
+/// Every path of the API with the methods it has; the router is built from the same paths.
+pub(crate) const PATHS: [(&str, &str); 7] = [
+    (HEALTH, "GET, HEAD"),
+    (READY, "GET, HEAD"),
+    (MODELS, "GET, HEAD"),
+    (STATS, "GET, HEAD"),
+    (CHAT, "POST"),
+    (UNLOAD, "POST"),
+    (RESTART, "POST"),
+];
+
+pub(crate) const HEALTH: &str = "/health";
+pub(crate) const READY: &str = "/ready";
+pub(crate) const MODELS: &str = "/v1/models";
+pub(crate) const STATS: &str = "/admin/stats";
+pub(crate) const CHAT: &str = "/v1/chat/completions";
+pub(crate) const UNLOAD: &str = "/admin/worker/unload";
+pub(crate) const RESTART: &str = "/admin/worker/restart";
+
+/// Answers a path that is not there, or is there with another method.
+pub(crate) async fn nothing_here(request: Request) -> ApiError {
+    refusal(request.method().as_str(), request.uri().path())
+}
+
+fn refusal(method: &str, asked: &str) -> ApiError {
+    match PATHS.iter().find(|(path, _)| *path == asked) {
+        Some((path, allowed)) => ApiError::MethodNotFound {
+            method: method.chars().take(20).collect(),
+            path,
+            allowed,
+        },
+        None => ApiError::PathNotFound {
+            path: asked.chars().take(100).collect(),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_method_is_told_the_right_one() {
+        assert!(refusal("GET", CHAT).to_string().contains("POST"));
+        assert!(matches!(
+            refusal("GET", "/v1/chat"),
+            ApiError::PathNotFound { .. }
+        ));
+    }
+}

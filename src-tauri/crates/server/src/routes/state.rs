@@ -1,0 +1,51 @@
+//! State routes: they read the latest snapshot and never wait for a worker.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use tokio::time::Instant;
+
+use crate::app::App;
+use crate::views::{Health, Models, Ready, Stats};
+
+/// `GET /health`
+pub(crate) async fn health() -> Json<Health> {
+    Json(Health::now())
+}
+
+/// `GET /ready`
+pub(crate) async fn ready(State(app): State<App>) -> Response {
+    let snapshot = app.worker.snapshot();
+    let ready = Ready::look(
+        &app.settings,
+        &snapshot,
+        app.flights.is_draining(),
+        Instant::now(),
+    );
+    let status = if ready.is_ok() {
+        StatusCode::OK
+    } else {
+        StatusCode::SERVICE_UNAVAILABLE
+    };
+    (status, Json(ready)).into_response()
+}
+
+/// `GET /v1/models`
+pub(crate) async fn models(State(app): State<App>) -> Json<Models> {
+    Json(Models::look(
+        &app.settings,
+        &app.worker.snapshot(),
+        app.started_at,
+    ))
+}
+
+/// `GET /admin/stats`
+pub(crate) async fn stats(State(app): State<App>) -> Json<Stats> {
+    Json(Stats::look(
+        &app.settings,
+        app.port,
+        &app.worker.snapshot(),
+        Instant::now(),
+    ))
+}

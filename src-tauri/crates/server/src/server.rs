@@ -1,0 +1,180 @@
+//! The server itself: routes, the one list of what stands before them, and its life from listen to end.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::http::{HeaderName, HeaderValue, header};
+use axum::middleware::{from_fn, from_fn_with_state};
+use axum::routing::{get, post};
+use axum::serve::ListenerExt;
+use hangar_config::Settings;
+use hangar_supervisor::WorkerHandle;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tower::ServiceBuilder;
+use tower_http::set_header::SetResponseHeaderLayer;
+
+use crate::app::{App, unix_seconds};
+use crate::chat;
+use crate::flight::Flights;
+use crate::guard::guard;
+use crate::log::log;
+use crate::routes::{self, admin, nothing_here, page, state};
+
+/// Longest time that running answers are given to end when the service ends.
+const DRAIN_LIMIT: Duration = Duration::from_secs(10);
+/// Time for the last bytes of the last answers to leave.
+const CLOSE_LIMIT: Duration = Duration::from_secs(1);
+
+const CONTENT_SECURITY_POLICY: &str =
+    "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'; object-src 'none'";
+
+/// Whether the service is to go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Wish {
+    /// Go on.
+    Run,
+    /// Take nothing new, let running answers end for a while, then end.
+    Drain,
+    /// End now.
+    AtOnce,
+}
+
+/// A server that is put together; see [`Server::builder`].
+#[derive(Debug)]
+pub struct Server {
+    app: App,
+    page_dir: Option<PathBuf>,
+}
+
+/// Puts a [`Server`] together.
+#[derive(Debug)]
+pub struct ServerBuilder {
+    settings: Settings,
+    worker: WorkerHandle,
+    port: u16,
+    page_dir: Option<PathBuf>,
+}
+
+impl Server {
+    /// Begins a server with what it cannot do without.
+    pub fn builder(settings: Settings, worker: WorkerHandle) -> ServerBuilder {
+        ServerBuilder {
+            settings,
+            worker,
+            port: crate::FIRST_PORT,
+            page_dir: None,
+        }
+    }
+
+    /// All routes with everything that stands before them; admin routes need a peer address
+    /// (`axum::extract::ConnectInfo<SocketAddr>` among the request's extensions).
+    pub fn router(&self) -> Router {
+        // From the outside in: the guard comes before anything that looks at a request's body or path.
+        let before_every_route = ServiceBuilder::new()
+            .layer(fixed_header(header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
+            .layer(fixed_header(
+                HeaderName::from_static("cross-origin-resource-policy"),
+                "same-origin",
+            ))
+            .layer(fixed_header(header::REFERRER_POLICY, "no-referrer"))
+            .layer(fixed_header(
+                header::CONTENT_SECURITY_POLICY,
+                CONTENT_SECURITY_POLICY,
+            ))
+            .layer(default_header(header::CACHE_CONTROL, "no-cache"))
+            .layer(from_fn(log))
+            .layer(from_fn_with_state(self.app.port, guard));
+        Router::new()
+            .route(routes::HEALTH, get(state::health))
+            .route(routes::READY, get(state::ready))
+            .route(routes::MODELS, get(state::models))
+            .route(routes::STATS, get(state::stats))
+            .route(routes::CHAT, post(chat::complete))
+            .route(routes::UNLOAD, post(admin::unload))
+            .route(routes::RESTART, post(admin::restart))
+            .method_not_allowed_fallback(nothing_here)
+            .fallback_service(page::page(self.page_dir.clone()))
+            .layer(before_every_route)
+            .with_state(self.app.clone())
+    }
+
+    /// Serves until the wish changes, then ends in order: nothing new is taken, running answers get a while,
+    /// the worker's process is reaped, and the connections are closed. A dropped sender means the end.
+    pub async fn serve(self, listeners: Vec<TcpListener>, mut wish: watch::Receiver<Wish>) {
+        let closing = watch::Sender::new(false);
+        let mut serving = JoinSet::new();
+        for listener in listeners {
+            let listener = listener.tap_io(|stream| {
+                if let Err(error) = stream.set_nodelay(true) {
+                    tracing::debug!(%error, "a connection keeps its small delays");
+                }
+            });
+            let service = self.router().into_make_service_with_connect_info::<SocketAddr>();
+            let mut closed = closing.subscribe();
+            let until_closed = async move { drop(closed.wait_for(|closing| *closing).await) };
+            serving.spawn(
+                axum::serve(listener, service)
+                    .with_graceful_shutdown(until_closed)
+                    .into_future(),
+            );
+        }
+        drop(wish.wait_for(|wish| *wish != Wish::Run).await);
+        self.app.flights.drain();
+        tracing::info!("shutting down");
+        tokio::select! {
+            () = self.app.flights.landed() => {}
+            () = tokio::time::sleep(DRAIN_LIMIT) => tracing::warn!("answers still running are ended"),
+            _ = wish.wait_for(|wish| *wish == Wish::AtOnce) => {}
+        }
+        self.app.worker.shutdown().await;
+        closing.send_replace(true);
+        let closed = async { while serving.join_next().await.is_some() {} };
+        if tokio::time::timeout(CLOSE_LIMIT, closed).await.is_err() {
+            tracing::debug!("connections still open are cut");
+        }
+    }
+}
+
+impl ServerBuilder {
+    /// The port that Host and Origin must name.
+    #[must_use]
+    pub fn port(mut self, port: u16) -> Self {
+        self.port = port;
+        self
+    }
+
+    /// The folder of the built page.
+    #[must_use]
+    pub fn page_dir(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.page_dir = Some(folder.into());
+        self
+    }
+
+    /// The server.
+    pub fn build(self) -> Server {
+        let app = App {
+            settings: Arc::new(self.settings),
+            worker: self.worker,
+            flights: Flights::new(),
+            port: self.port,
+            started_at: unix_seconds(),
+        };
+        Server {
+            app,
+            page_dir: self.page_dir,
+        }
+    }
+}
+
+fn fixed_header(name: HeaderName, value: &'static str) -> SetResponseHeaderLayer<HeaderValue> {
+    SetResponseHeaderLayer::overriding(name, HeaderValue::from_static(value))
+}
+
+fn default_header(name: HeaderName, value: &'static str) -> SetResponseHeaderLayer<HeaderValue> {
+    SetResponseHeaderLayer::if_not_present(name, HeaderValue::from_static(value))
+}

@@ -1,0 +1,163 @@
+//! What the state views show.
+
+use std::time::Duration;
+
+use hangar_config::{ModelSource, Profile, ServerSettings, WorkerSettings};
+use hangar_protocol::{ModelFacts, Phase, WorkerFault};
+use hangar_supervisor::Counters;
+
+use super::*;
+
+fn settings() -> Settings {
+    Settings {
+        server: ServerSettings {
+            pinned_port: None,
+            max_body_bytes: 64 * 1024 * 1024,
+        },
+        profile: Profile {
+            model_id: "gemma-4-pocket".into(),
+            source: ModelSource::BuiltInPocket,
+            context_window_tokens: 65_536,
+            max_output_tokens: 8192,
+            temperature: 0.0,
+            top_p: 0.5,
+        },
+        worker: WorkerSettings {
+            startup_timeout_ms: 120_000,
+            request_timeout_ms: 1_800_000,
+            queue_max_wait_ms: 600_000,
+            queue_max_depth: 4,
+            idle_unload_ms: Some(300_000),
+            max_consecutive_errors: 3,
+            cooldown_ms: 15_000,
+            python_executable: None,
+        },
+        log_level: "info".into(),
+    }
+}
+
+fn snapshot(state: StateWord) -> Snapshot {
+    Snapshot {
+        state,
+        pid: None,
+        model: None,
+        load_ms: None,
+        queue_depth: 0,
+        queue_max_depth: 4,
+        last_failure: None,
+        consecutive_failures: 0,
+        cooldown_until: None,
+        idle_since: None,
+        phase: None,
+        phase_done: 0,
+        phase_total: 0,
+        memory: None,
+        counters: Counters::default(),
+    }
+}
+
+fn ready_one(now: Instant) -> Snapshot {
+    Snapshot {
+        pid: Some(4711),
+        model: Some(ModelFacts {
+            model_type: "gemma4".into(),
+            parameters: 1_290_000,
+            vocabulary_tokens: 1024,
+            image: true,
+            audio: true,
+            prefill_chunk_tokens: 256,
+        }),
+        load_ms: Some(1234),
+        idle_since: Some(now - Duration::from_millis(2500)),
+        phase: Some(Phase::Idle),
+        memory: Some(MemoryUse {
+            active_bytes: 5 << 20,
+            peak_bytes: 3 << 30,
+            cache_bytes: 0,
+        }),
+        counters: Counters {
+            successful_requests: 7,
+            ..Counters::default()
+        },
+        ..snapshot(StateWord::Ready)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_service_that_has_not_loaded_yet_looks_like_this() {
+    let now = Instant::now();
+    insta::assert_json_snapshot!(Ready::look(
+        &settings(),
+        &snapshot(StateWord::Unloaded),
+        false,
+        now
+    ));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_loaded_service_looks_like_this() {
+    let now = Instant::now() + Duration::from_secs(60);
+    let snapshot = ready_one(now);
+    insta::assert_json_snapshot!("ready", Ready::look(&settings(), &snapshot, false, now));
+    insta::assert_json_snapshot!("models", Models::look(&settings(), &snapshot, 1_700_000_000));
+    insta::assert_json_snapshot!("stats", Stats::look(&settings(), 4017, &snapshot, now));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cool_down_says_how_long_and_why() {
+    let now = Instant::now();
+    let snapshot = Snapshot {
+        consecutive_failures: 3,
+        cooldown_until: Some(now + Duration::from_millis(14_200)),
+        last_failure: Some(Cause::Load(WorkerFault::ModelMissing {
+            file: "config.json".into(),
+        })),
+        ..snapshot(StateWord::Backoff)
+    };
+    let ready = Ready::look(&settings(), &snapshot, false, now);
+    assert!(!ready.is_ok());
+    insta::assert_json_snapshot!(ready);
+}
+
+#[test]
+fn health_says_who_it_is() {
+    let health = serde_json::to_value(Health::now()).unwrap();
+    assert_eq!(
+        health,
+        serde_json::json!({"ok": true, "service": "hangar", "version": VERSION})
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn readiness_follows_what_would_happen_to_a_request() {
+    let now = Instant::now();
+    let look = |state, failures, draining| {
+        let snapshot = Snapshot {
+            consecutive_failures: failures,
+            ..snapshot(state)
+        };
+        let ready = Ready::look(&settings(), &snapshot, draining, now);
+        (
+            ready.accepting_requests,
+            ready.actively_ready,
+            ready.cold_load_expected,
+        )
+    };
+    for state in [StateWord::Ready, StateWord::Busy] {
+        assert_eq!(look(state, 0, false), (true, true, false));
+    }
+    for state in [
+        StateWord::Unloaded,
+        StateWord::Starting,
+        StateWord::Loading,
+        StateWord::Stopping,
+    ] {
+        assert_eq!(look(state, 0, false), (true, false, true));
+    }
+    assert_eq!(look(StateWord::Backoff, 2, false), (true, false, true));
+    assert_eq!(look(StateWord::Backoff, 3, false), (false, false, false));
+    for state in [StateWord::Failed, StateWord::Closed] {
+        assert_eq!(look(state, 0, false), (false, false, false));
+    }
+    assert_eq!(look(StateWord::Ready, 0, true), (false, false, false));
+}
