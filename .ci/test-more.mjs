@@ -21,6 +21,12 @@ function allSteps(scratch) {
       env: { HANGAR_CACHE: CACHE },
     },
     {
+      name: "page in a browser",
+      command: [process.execPath, inClone(".ci/more/page.mjs")],
+      timeout_s: 10 * MINUTE_S,
+      env: { ...hangarEnvironment(), HANGAR_HOME: join(scratch, "page-home") },
+    },
+    {
       name: "overhead",
       command: [HANGAR, "bench", "overhead", "--rounds", "3"],
       timeout_s: 10 * MINUTE_S,
