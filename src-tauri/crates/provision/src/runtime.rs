@@ -136,18 +136,10 @@ fn make(
             path: root.to_owned(),
         });
     }
-    // A name of its own each time: an installer that outlived its killed parent writes into the old one.
-    let prefix = format!(".{}.making-", name(root));
-    for path in files::entries(parent(root))? {
-        if path
-            .file_name()
-            .is_some_and(|name| name.to_string_lossy().starts_with(&prefix))
-        {
-            progress(Step::RemovingUnfinished { path: path.clone() });
-            fs::remove_dir_all(&path).map_err(at("remove", &path))?;
-        }
-    }
-    let staging = tempfile::Builder::new().prefix(&prefix).tempdir_in(parent(root));
+    sweep(root, progress)?;
+    let staging = tempfile::Builder::new()
+        .prefix(&staging_prefix(root))
+        .tempdir_in(parent(root));
     let staging = staging.map_err(at("make a folder in", parent(root)))?;
     let made = staging.path().join("runtime");
     fill(request, expected, &made, progress)?;
@@ -157,11 +149,26 @@ fn make(
     }
     fs::rename(&made, root).map_err(at("write", root))?;
     files::sync_folder(parent(root))?;
+    drop(staging);
+    sweep(root, &mut |_| ())?;
     let runtime = expected.inspect(root)?;
     progress(Step::Finished {
         root: root.to_owned(),
     });
     Ok(runtime)
+}
+
+/// Removes what interrupted attempts left. An installer that outlived its killed parent may still write into
+/// its own folder, which then does not go away at once: it hinders nobody, and goes the next time.
+fn sweep(root: &Path, progress: &mut dyn FnMut(Step)) -> Result<(), ProvisionError> {
+    let prefix = staging_prefix(root);
+    for path in files::entries(parent(root))? {
+        if name(&path).starts_with(&prefix) {
+            progress(Step::RemovingUnfinished { path: path.clone() });
+            fs::remove_dir_all(&path).ok();
+        }
+    }
+    Ok(())
 }
 
 /// Makes a whole runtime in a folder that is not there yet; its marker is the last thing written.
@@ -291,6 +298,11 @@ fn below(root: &Path, path: &Path, python: &Path) -> Result<PathBuf, ProvisionEr
             what: format!("its packages lie outside the runtime, in {}", path.display()),
         }),
     }
+}
+
+/// How the folders begin in which this runtime is made; the rest is new each time.
+fn staging_prefix(root: &Path) -> String {
+    format!(".{}.making-", name(root))
 }
 
 fn parent(root: &Path) -> &Path {

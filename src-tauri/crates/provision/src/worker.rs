@@ -73,7 +73,7 @@ mod tests {
             ("PATH", "/usr/bin"),
             ("HOME", "/home/someone"),
             ("HF_TOKEN", "secret"),
-            ("HTTPS_PROXY", "http://user:secret@proxy"),
+            ("HTTPS_PROXY", "http://user:secret@proxy.example"),
             ("LD_PRELOAD", "/tmp/other.so"),
             ("PYTHONPATH", "/tmp"),
             ("TMPDIR", "/var/tmp"),
