@@ -232,7 +232,7 @@ impl ProvisionError {
             Self::WorkerWheelMissing { .. } => "run `npm start`, or set HANGAR_WORKER_WHEEL to a built wheel".into(),
             Self::PythonMissing { .. } => python_hint(cfg!(target_os = "macos")),
             Self::PythonWrongVersion { .. } | Self::PythonUnusable { .. } => {
-                format!("{}, or point HANGAR_PYTHON at one", python_hint(cfg!(target_os = "macos")))
+                format!("{}, and point HANGAR_PYTHON or worker.pythonExecutable at it", python_hint(cfg!(target_os = "macos")))
             }
             Self::InstallerFailed { said, .. } => installer_hint(said),
             Self::PatchRefused { .. } => {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::files::{self, at};
 use crate::lock::Lock;
 use crate::python::{MISLEADING, Python};
-use crate::{Environment, ProvisionError, Step, program};
+use crate::{Environment, ProvisionError, Step, program, python};
 
 /// The uv fetched where the machine has none; `data/uv.txt` has its hashes.
 const UV_VERSION: &str = "0.13.9";
@@ -79,7 +79,7 @@ impl Installer {
             });
             if let Err(error) = fetch(python, tools_dir, &folder, progress) {
                 progress(Step::FallingBackToPip {
-                    why: error.to_string(),
+                    why: python::first_line(&error),
                 });
                 return Ok(Self::Pip);
             }

@@ -180,9 +180,14 @@ fn developer_tools_installed() -> bool {
     program::run(&mut command, Some(ANSWER_LIMIT), &mut |_| ()).is_ok_and(|ended| ended.status.success())
 }
 
-fn first_line(error: &ProvisionError) -> String {
+/// What went wrong without what a program said about it.
+pub(crate) fn first_line(error: &ProvisionError) -> String {
     let text = error.to_string();
-    text.lines().next().unwrap_or_default().to_owned()
+    text.lines()
+        .next()
+        .unwrap_or_default()
+        .trim_end_matches(':')
+        .to_owned()
 }
 
 #[cfg(test)]
