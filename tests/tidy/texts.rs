@@ -11,7 +11,7 @@ const MACHINE_PATHS: [&str; 3] = [
     concat!("/home", "/user"),
 ];
 /// Hosts that code, tests and documents may name.
-const HOSTS: [&str; 17] = [
+const HOSTS: [&str; 18] = [
     "127.0.0.1",
     "localhost",
     "astral.sh",
@@ -26,6 +26,7 @@ const HOSTS: [&str; 17] = [
     "nodejs.org",
     "platform.openai.com",
     "rustup.rs",
+    "semver.org",
     "svelte.dev",
     "www.apache.org",
     "www.w3.org",
