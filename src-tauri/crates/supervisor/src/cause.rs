@@ -99,7 +99,9 @@ impl Cause {
     /// Whether the same start may succeed without anybody mending something first.
     pub fn retryable(&self) -> bool {
         match self {
-            Self::RuntimeUnverified { .. } | Self::RuntimeMissing { .. } | Self::WrongProtocol { .. } => false,
+            Self::RuntimeUnverified { .. } | Self::RuntimeMissing { .. } | Self::WrongProtocol { .. } => {
+                false
+            }
             Self::Load(fault) => fault.retryable(),
             Self::SpawnFailed { .. }
             | Self::ExitedEarly { .. }
@@ -115,13 +117,19 @@ impl Cause {
     pub fn cure(&self) -> Option<String> {
         match self {
             Self::RuntimeUnverified { cure, .. } | Self::RuntimeMissing { cure } => Some(cure.clone()),
-            Self::WrongProtocol { .. } => Some("run `npm start` again: server and worker must be one build".into()),
+            Self::WrongProtocol { .. } => {
+                Some("run `npm start` again: server and worker must be one build".into())
+            }
             Self::Load(WorkerFault::RuntimeUnverified { .. }) => Some("run `hangar runtime repair`".into()),
             Self::Load(WorkerFault::ModelMissing { .. } | WorkerFault::ModelDamaged { .. }) => {
                 Some("put the model's files in place again, then restart the worker".into())
             }
-            Self::Load(WorkerFault::ModelUnsupported { .. }) => Some("name a Gemma 4 model in model.path".into()),
-            Self::LoadTimeout { .. } | Self::StartTimeout { .. } => Some("raise worker.startupTimeoutMs".into()),
+            Self::Load(WorkerFault::ModelUnsupported { .. }) => {
+                Some("name a Gemma 4 model in model.path".into())
+            }
+            Self::LoadTimeout { .. } | Self::StartTimeout { .. } => {
+                Some("raise worker.startupTimeoutMs".into())
+            }
             Self::Load(
                 WorkerFault::ContextLengthExceeded { .. }
                 | WorkerFault::PromptInvalid { .. }

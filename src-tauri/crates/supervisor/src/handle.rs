@@ -108,7 +108,8 @@ impl WorkerHandle {
     /// # Errors
     /// Why it is refused now.
     pub async fn generate(&self, job: Job) -> Result<Reply, DispatchError> {
-        self.demand(|events, taken| Order::Generate { job, events, taken }).await
+        self.demand(|events, taken| Order::Generate { job, events, taken })
+            .await
     }
 
     /// Queues an exactness probe and waits for its report.
@@ -116,7 +117,13 @@ impl WorkerHandle {
     /// # Errors
     /// Why there is no report.
     pub async fn probe(&self, prompt: Prompt) -> Result<ProbeReport, DispatchError> {
-        let mut reply = self.demand(|events, taken| Order::Probe { prompt, events, taken }).await?;
+        let mut reply = self
+            .demand(|events, taken| Order::Probe {
+                prompt,
+                events,
+                taken,
+            })
+            .await?;
         loop {
             match reply.events.recv().await {
                 Some(ReplyEvent::Probed(report)) => return Ok(report),
@@ -146,7 +153,11 @@ impl WorkerHandle {
         let old_pid = self.snapshot().pid;
         self.settle(|settled| Order::Restart { settled }).await?;
         let startup_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-        Ok(Restarted { old_pid, new_pid: self.snapshot().pid, startup_ms })
+        Ok(Restarted {
+            old_pid,
+            new_pid: self.snapshot().pid,
+            startup_ms,
+        })
     }
 
     /// Ends the worker for good; returns when its process is reaped.
@@ -171,7 +182,10 @@ impl WorkerHandle {
         order: impl FnOnce(oneshot::Sender<Result<(), DispatchError>>) -> Order,
     ) -> Result<(), DispatchError> {
         let (settled, done) = oneshot::channel();
-        self.orders.send(order(settled)).await.map_err(|_| DispatchError::ShuttingDown)?;
+        self.orders
+            .send(order(settled))
+            .await
+            .map_err(|_| DispatchError::ShuttingDown)?;
         done.await.map_err(|_| DispatchError::ShuttingDown)?
     }
 }

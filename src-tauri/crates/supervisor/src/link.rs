@@ -2,30 +2,36 @@
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::{ExitStatus, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 use hangar_protocol::{FromWorker, MAX_FROM_WORKER_BYTES, Splitter, ToWorker, decode, encode};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::sync::mpsc;
 
-use crate::WorkerCommand;
 use crate::machine::Generation;
 use crate::stderr::{Tail, follow};
+use crate::{Cause, Launch, WorkerCommand};
 
 /// Frames that may wait to be written; the worker's reader takes them at once, so this never fills.
 const WAITING_FRAMES: usize = 64;
 /// How long the last frames of an ended process are waited for: a grandchild may hold the pipe open.
 const DRAIN: Duration = Duration::from_millis(500);
 
-/// What a child says, in order; `Exited` is the last.
+/// What becomes of a child, in order: `Unborn` alone, or `Born` first and `Exited` last.
 #[derive(Debug)]
 pub(crate) enum ChildEvent {
+    Born(Link),
+    Unborn(Cause),
     Frame(FromWorker),
     Broken(String),
-    Exited { status: String, stderr_tail: Vec<String> },
+    Exited {
+        status: String,
+        stderr_tail: Vec<String>,
+    },
 }
 
 /// The server's end of a living child.
@@ -39,13 +45,67 @@ pub(crate) struct Link {
 #[derive(Debug)]
 pub(crate) struct PipeClosed;
 
+/// Makes the command, starts the process and tells of it; everything the child says comes after its birth.
+pub(crate) async fn start(
+    launcher: Arc<dyn Launch>,
+    generation: Generation,
+    events: mpsc::Sender<(Generation, ChildEvent)>,
+) {
+    let command = tokio::task::spawn_blocking(move || launcher.command()).await;
+    let born = match command {
+        Ok(Ok(command)) => Link::spawn(&command).map_err(|error| Cause::SpawnFailed {
+            what: format!("{}: {error}", command.program.display()),
+        }),
+        Ok(Err(cause)) => Err(cause),
+        Err(error) => Err(Cause::SpawnFailed {
+            what: error.to_string(),
+        }),
+    };
+    match born {
+        Ok((link, unfollowed)) => {
+            let pid = link.pid;
+            if events.send((generation, ChildEvent::Born(link))).await.is_ok() {
+                unfollowed.follow(pid, generation, events);
+            }
+        }
+        Err(cause) => drop(events.send((generation, ChildEvent::Unborn(cause))).await),
+    }
+}
+
+/// A started process whose output nobody reads yet.
+struct Unfollowed {
+    child: Child,
+    stdout: ChildStdout,
+    stderr: ChildStderr,
+}
+
+impl Unfollowed {
+    fn follow(mut self, pid: u32, generation: Generation, events: mpsc::Sender<(Generation, ChildEvent)>) {
+        let tail = Tail::default();
+        let following = tokio::spawn(follow(self.stderr, pid, tail.clone()));
+        let reading = tokio::spawn(read_frames(self.stdout, generation, events.clone()));
+        tokio::spawn(async move {
+            let status = reap(&mut self.child).await;
+            drop(tokio::time::timeout(DRAIN, reading).await);
+            drop(tokio::time::timeout(DRAIN, following).await);
+            drop(
+                events
+                    .send((
+                        generation,
+                        ChildEvent::Exited {
+                            status,
+                            stderr_tail: tail.lines(),
+                        },
+                    ))
+                    .await,
+            );
+        });
+    }
+}
+
 impl Link {
-    /// Starts the process in its own group and follows it.
-    pub(crate) fn spawn(
-        command: &WorkerCommand,
-        generation: Generation,
-        events: mpsc::Sender<(Generation, ChildEvent)>,
-    ) -> std::io::Result<Self> {
+    /// Starts the process in its own group.
+    fn spawn(command: &WorkerCommand) -> std::io::Result<(Self, Unfollowed)> {
         let mut child = Command::new(&command.program)
             .args(&command.arguments)
             .env_clear()
@@ -61,18 +121,16 @@ impl Link {
         let stdin = child.stdin.take().ok_or_else(gone)?;
         let stdout = child.stdout.take().ok_or_else(gone)?;
         let stderr = child.stderr.take().ok_or_else(gone)?;
-        let tail = Tail::default();
         let (frames, waiting) = mpsc::channel(WAITING_FRAMES);
         tokio::spawn(write_frames(stdin, waiting));
-        let following = tokio::spawn(follow(stderr, pid, tail.clone()));
-        let reading = tokio::spawn(read_frames(stdout, generation, events.clone()));
-        tokio::spawn(async move {
-            let status = reap(&mut child).await;
-            drop(tokio::time::timeout(DRAIN, reading).await);
-            drop(tokio::time::timeout(DRAIN, following).await);
-            drop(events.send((generation, ChildEvent::Exited { status, stderr_tail: tail.lines() })).await);
-        });
-        Ok(Self { pid, frames })
+        Ok((
+            Self { pid, frames },
+            Unfollowed {
+                child,
+                stdout,
+                stderr,
+            },
+        ))
     }
 
     /// Hands a frame to the writer without waiting.

@@ -12,27 +12,39 @@ use hangar_protocol::{
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 
-use crate::link::{ChildEvent, Link};
+use crate::link::{ChildEvent, Link, start};
 use crate::machine::{Effect, Event, Generation, Machine, Outcome, RequestEnd, Ticket};
 use crate::timers::Timers;
-use crate::{
-    Cause, DispatchError, Job, Launch, Limits, LoadOrder, ReplyEvent, Snapshot, Start, StateWord, WorkerCommand,
-};
+use crate::{DispatchError, Job, Launch, Limits, LoadOrder, ReplyEvent, Snapshot, Start, StateWord};
 
 /// Events a child may be ahead of the task.
 const CHILD_EVENTS: usize = 1024;
 
 type Settled = oneshot::Sender<Result<(), DispatchError>>;
-type Birth = (Generation, Result<Link, Cause>);
 
 /// What a handle asks for.
 #[derive(Debug)]
 pub(crate) enum Order {
-    Generate { job: Job, events: mpsc::Sender<ReplyEvent>, taken: Settled },
-    Probe { prompt: Prompt, events: mpsc::Sender<ReplyEvent>, taken: Settled },
-    Unload { force: bool, settled: Settled },
-    Restart { settled: Settled },
-    Shutdown { settled: Settled },
+    Generate {
+        job: Job,
+        events: mpsc::Sender<ReplyEvent>,
+        taken: Settled,
+    },
+    Probe {
+        prompt: Prompt,
+        events: mpsc::Sender<ReplyEvent>,
+        taken: Settled,
+    },
+    Unload {
+        force: bool,
+        settled: Settled,
+    },
+    Restart {
+        settled: Settled,
+    },
+    Shutdown {
+        settled: Settled,
+    },
     Gone(RequestId),
 }
 
@@ -79,13 +91,12 @@ pub(crate) struct Task {
     closers: Vec<Settled>,
     last_number: u64,
     child: ChildView,
-    births: mpsc::Sender<Birth>,
     child_events: mpsc::Sender<(Generation, ChildEvent)>,
     load_begun: Option<Instant>,
     load_ended: Option<Instant>,
     idle_since: Option<Instant>,
     cooldown_until: Option<Instant>,
-    receivers: Option<(mpsc::Receiver<Birth>, mpsc::Receiver<(Generation, ChildEvent)>)>,
+    children: Option<mpsc::Receiver<(Generation, ChildEvent)>>,
 }
 
 impl Task {
@@ -96,7 +107,6 @@ impl Task {
         publisher: watch::Sender<Arc<Snapshot>>,
         orders: mpsc::Sender<Order>,
     ) -> Self {
-        let (births, born) = mpsc::channel(4);
         let (child_events, children) = mpsc::channel(CHILD_EVENTS);
         Self {
             machine: Machine::new(limits),
@@ -111,18 +121,19 @@ impl Task {
             closers: Vec::new(),
             last_number: 0,
             child: ChildView::default(),
-            births,
             child_events,
             load_begun: None,
             load_ended: None,
             idle_since: None,
             cooldown_until: None,
-            receivers: Some((born, children)),
+            children: Some(children),
         }
     }
 
     pub(crate) async fn run(mut self, mut orders: mpsc::Receiver<Order>) {
-        let Some((mut born, mut children)) = self.receivers.take() else { return };
+        let Some(mut children) = self.children.take() else {
+            return;
+        };
         let mut abandoned = false;
         while self.machine.word() != StateWord::Closed {
             let next = self.timers.next();
@@ -135,7 +146,6 @@ impl Task {
                     }
                 },
                 Some((generation, event)) = children.recv() => self.child_said(generation, event),
-                Some((generation, birth)) = born.recv() => self.child_born(generation, birth),
                 () = until(next) => {
                     while let Some(timer) = self.timers.take_due(Instant::now()) {
                         self.step(Event::TimerFired(timer));
@@ -152,7 +162,11 @@ impl Task {
     fn take_order(&mut self, order: Order) {
         match order {
             Order::Generate { job, events, taken } => self.demand(Work::Generate(job), events, taken),
-            Order::Probe { prompt, events, taken } => self.demand(Work::Probe(prompt), events, taken),
+            Order::Probe {
+                prompt,
+                events,
+                taken,
+            } => self.demand(Work::Probe(prompt), events, taken),
             Order::Unload { force, settled } => {
                 let ticket = self.ticket(settled);
                 self.step(Event::Unload { ticket, force });
@@ -174,35 +188,51 @@ impl Task {
         let (watch, watched) = oneshot::channel();
         tokio::spawn(watch_client(id, events.clone(), watched, self.orders.clone()));
         let arrived = Instant::now();
-        self.requests
-            .insert(id, Request { work, events, taken: Some(taken), arrived, waited: None, _watch: watch });
+        self.requests.insert(
+            id,
+            Request {
+                work,
+                events,
+                taken: Some(taken),
+                arrived,
+                waited: None,
+                _watch: watch,
+            },
+        );
         self.step(Event::Demand(id));
-        if let Some(taken) = self.requests.get_mut(&id).and_then(|request| request.taken.take()) {
+        if let Some(taken) = self
+            .requests
+            .get_mut(&id)
+            .and_then(|request| request.taken.take())
+        {
             drop(taken.send(Ok(())));
-        }
-    }
-
-    fn child_born(&mut self, generation: Generation, birth: Result<Link, Cause>) {
-        match birth {
-            Ok(link) => {
-                tracing::info!(pid = link.pid, generation = generation.0, "worker process started");
-                if self.child.doomed {
-                    link.kill();
-                }
-                self.child.link = Some(link);
-            }
-            Err(cause) => self.step(Event::SpawnFailed { generation, cause }),
         }
     }
 
     fn child_said(&mut self, generation: Generation, event: ChildEvent) {
         match event {
+            ChildEvent::Born(link) => {
+                tracing::info!(
+                    pid = link.pid,
+                    generation = generation.0,
+                    "worker process started"
+                );
+                if self.child.doomed {
+                    link.kill();
+                }
+                self.child.link = Some(link);
+            }
+            ChildEvent::Unborn(cause) => self.step(Event::SpawnFailed { generation, cause }),
             ChildEvent::Frame(frame) => self.frame(generation, frame),
             ChildEvent::Broken(what) => self.step(Event::ProtocolBroken { generation, what }),
             ChildEvent::Exited { status, stderr_tail } => {
                 tracing::info!(generation = generation.0, status, "worker process ended");
                 self.child = ChildView::default();
-                self.step(Event::Exited { generation, status, stderr_tail });
+                self.step(Event::Exited {
+                    generation,
+                    status,
+                    stderr_tail,
+                });
             }
         }
     }
@@ -210,7 +240,11 @@ impl Task {
     fn frame(&mut self, generation: Generation, frame: FromWorker) {
         match frame {
             FromWorker::Hello(hello) => {
-                self.step(Event::Hello { generation, protocol: hello.protocol, verdict: hello.verdict });
+                self.step(Event::Hello {
+                    generation,
+                    protocol: hello.protocol,
+                    verdict: hello.verdict,
+                });
             }
             FromWorker::Beat(beat) => self.child.phase = Some((beat.phase, beat.done, beat.total)),
             FromWorker::Loaded(loaded) => {
@@ -220,7 +254,10 @@ impl Task {
                 self.child.memory = Some(loaded.memory);
                 self.step(Event::Loaded { generation });
             }
-            FromWorker::LoadFailed(failed) => self.step(Event::LoadFailed { generation, fault: failed.fault }),
+            FromWorker::LoadFailed(failed) => self.step(Event::LoadFailed {
+                generation,
+                fault: failed.fault,
+            }),
             FromWorker::Accepted(accepted) => {
                 if let Some(request) = self.requests.get(&accepted.request) {
                     let (queue_wait_ms, load_ms) = request.waited.unwrap_or_default();
@@ -237,15 +274,27 @@ impl Task {
             FromWorker::Finished(finished) => {
                 self.child.memory = Some(finished.memory);
                 let request = finished.request;
-                self.step(Event::Ended { generation, request, end: RequestEnd::Finished(finished) });
+                self.step(Event::Ended {
+                    generation,
+                    request,
+                    end: RequestEnd::Finished(finished),
+                });
             }
             FromWorker::Failed(failed) => {
                 let end = RequestEnd::Faulted(failed.fault);
-                self.step(Event::Ended { generation, request: failed.request, end });
+                self.step(Event::Ended {
+                    generation,
+                    request: failed.request,
+                    end,
+                });
             }
             FromWorker::Probed(probed) => {
                 let end = RequestEnd::Probed(probed.report);
-                self.step(Event::Ended { generation, request: probed.request, end });
+                self.step(Event::Ended {
+                    generation,
+                    request: probed.request,
+                    end,
+                });
             }
             FromWorker::Pong(_) => {}
         }
@@ -280,7 +329,8 @@ impl Task {
                 None => self.child.doomed = true,
             },
             Effect::Arm { timer, after_ms } => {
-                self.timers.arm(timer, Instant::now() + Duration::from_millis(after_ms));
+                self.timers
+                    .arm(timer, Instant::now() + Duration::from_millis(after_ms));
             }
             Effect::Complete { request, outcome } => self.complete(request, outcome),
             Effect::Settle { ticket, result } => {
@@ -295,22 +345,17 @@ impl Task {
         self.child = ChildView::default();
         self.load_begun = Some(Instant::now());
         self.load_ended = None;
-        let launcher = Arc::clone(&self.launcher);
-        let births = self.births.clone();
-        let events = self.child_events.clone();
-        tokio::spawn(async move {
-            let command = tokio::task::spawn_blocking(move || launcher.command()).await;
-            let born = match command {
-                Ok(Ok(command)) => birth(&command, generation, events),
-                Ok(Err(cause)) => Err(cause),
-                Err(error) => Err(Cause::SpawnFailed { what: error.to_string() }),
-            };
-            drop(births.send((generation, born)).await);
-        });
+        tokio::spawn(start(
+            Arc::clone(&self.launcher),
+            generation,
+            self.child_events.clone(),
+        ));
     }
 
     fn dispatch(&mut self, id: RequestId) {
-        let Some(request) = self.requests.get_mut(&id) else { return };
+        let Some(request) = self.requests.get_mut(&id) else {
+            return;
+        };
         let now = Instant::now();
         let total = now - request.arrived;
         let loading = match (self.load_begun, self.load_ended) {
@@ -342,7 +387,9 @@ impl Task {
     }
 
     fn reply(&mut self, id: RequestId, event: ReplyEvent) {
-        let Some(request) = self.requests.get(&id) else { return };
+        let Some(request) = self.requests.get(&id) else {
+            return;
+        };
         if let Err(mpsc::error::TrySendError::Full(_)) = request.events.try_send(event) {
             tracing::warn!(request = %id, "client reads too slowly, its request is cancelled");
             self.step(Event::Cancel(id));
@@ -350,14 +397,21 @@ impl Task {
     }
 
     fn complete(&mut self, id: RequestId, outcome: Outcome) {
-        let Some(mut request) = self.requests.remove(&id) else { return };
+        let Some(mut request) = self.requests.remove(&id) else {
+            return;
+        };
         let event = match outcome {
             Outcome::Answered(finished) => ReplyEvent::Finished(finished),
             Outcome::Probed(report) => ReplyEvent::Probed(report),
             Outcome::Failed(DispatchError::CoolingDown { failures, .. }) => {
-                let left = self.cooldown_until.map(|until| until.saturating_duration_since(Instant::now()));
+                let left = self
+                    .cooldown_until
+                    .map(|until| until.saturating_duration_since(Instant::now()));
                 let remaining_ms = u64::try_from(left.unwrap_or_default().as_millis()).unwrap_or(u64::MAX);
-                ReplyEvent::Failed(DispatchError::CoolingDown { remaining_ms, failures })
+                ReplyEvent::Failed(DispatchError::CoolingDown {
+                    remaining_ms,
+                    failures,
+                })
             }
             Outcome::Failed(error) => ReplyEvent::Failed(error),
         };
@@ -422,16 +476,6 @@ impl Task {
         self.last_number += 1;
         self.last_number
     }
-}
-
-fn birth(
-    command: &WorkerCommand,
-    generation: Generation,
-    events: mpsc::Sender<(Generation, ChildEvent)>,
-) -> Result<Link, Cause> {
-    Link::spawn(command, generation, events).map_err(|error| Cause::SpawnFailed {
-        what: format!("{}: {error}", command.program.display()),
-    })
 }
 
 /// Cancels a request whose client dropped its reply.

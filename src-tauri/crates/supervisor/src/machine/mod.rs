@@ -28,16 +28,44 @@ pub(crate) struct Ticket(pub u64);
 pub(crate) enum Event {
     Demand(RequestId),
     Cancel(RequestId),
-    Unload { ticket: Ticket, force: bool },
-    Restart { ticket: Ticket },
+    Unload {
+        ticket: Ticket,
+        force: bool,
+    },
+    Restart {
+        ticket: Ticket,
+    },
     Shutdown,
-    SpawnFailed { generation: Generation, cause: Cause },
-    Exited { generation: Generation, status: String, stderr_tail: Vec<String> },
-    Hello { generation: Generation, protocol: u32, verdict: Verdict },
-    Loaded { generation: Generation },
-    LoadFailed { generation: Generation, fault: WorkerFault },
-    Ended { generation: Generation, request: RequestId, end: RequestEnd },
-    ProtocolBroken { generation: Generation, what: String },
+    SpawnFailed {
+        generation: Generation,
+        cause: Cause,
+    },
+    Exited {
+        generation: Generation,
+        status: String,
+        stderr_tail: Vec<String>,
+    },
+    Hello {
+        generation: Generation,
+        protocol: u32,
+        verdict: Verdict,
+    },
+    Loaded {
+        generation: Generation,
+    },
+    LoadFailed {
+        generation: Generation,
+        fault: WorkerFault,
+    },
+    Ended {
+        generation: Generation,
+        request: RequestId,
+        end: RequestEnd,
+    },
+    ProtocolBroken {
+        generation: Generation,
+        what: String,
+    },
     TimerFired(Timer),
 }
 
@@ -72,9 +100,18 @@ pub(crate) enum Effect {
     /// Asks the child to end; the machine arms the grace timer itself.
     Terminate,
     Kill,
-    Arm { timer: Timer, after_ms: u64 },
-    Complete { request: RequestId, outcome: Outcome },
-    Settle { ticket: Ticket, result: Result<(), DispatchError> },
+    Arm {
+        timer: Timer,
+        after_ms: u64,
+    },
+    Complete {
+        request: RequestId,
+        outcome: Outcome,
+    },
+    Settle {
+        ticket: Ticket,
+        result: Result<(), DispatchError>,
+    },
 }
 
 /// How a request ends for its caller; each request gets exactly one.
@@ -166,8 +203,12 @@ impl Machine {
             | Event::ProtocolBroken { generation, .. }
                 if generation != self.generation || !self.child_lives() => {}
             Event::SpawnFailed { cause, .. } => self.child_gone(cause, &mut effects),
-            Event::Exited { status, stderr_tail, .. } => self.exited(status, stderr_tail, &mut effects),
-            Event::Hello { protocol, verdict, .. } => self.hello(protocol, verdict, &mut effects),
+            Event::Exited {
+                status, stderr_tail, ..
+            } => self.exited(status, stderr_tail, &mut effects),
+            Event::Hello {
+                protocol, verdict, ..
+            } => self.hello(protocol, verdict, &mut effects),
             Event::Loaded { .. } => self.loaded(&mut effects),
             Event::LoadFailed { fault, .. } => self.load_failed(fault, &mut effects),
             Event::Ended { request, end, .. } => self.ended(request, end, &mut effects),
@@ -218,7 +259,9 @@ impl Machine {
     /// Whether a process exists or is being made.
     pub(crate) fn child_lives(&self) -> bool {
         match self.state {
-            State::Starting | State::Loading | State::Ready | State::Busy { .. } | State::Stopping { .. } => true,
+            State::Starting | State::Loading | State::Ready | State::Busy { .. } | State::Stopping { .. } => {
+                true
+            }
             State::Unloaded | State::Backoff | State::Failed { .. } | State::Closed => false,
         }
     }
@@ -229,7 +272,10 @@ impl Machine {
     }
 
     fn arm_state(&self, after_ms: u64, effects: &mut Vec<Effect>) {
-        effects.push(Effect::Arm { timer: Timer::State { epoch: self.epoch }, after_ms });
+        effects.push(Effect::Arm {
+            timer: Timer::State { epoch: self.epoch },
+            after_ms,
+        });
     }
 
     fn start(&mut self, effects: &mut Vec<Effect>) {
@@ -255,10 +301,16 @@ impl Machine {
     /// Ready with nothing to do, or busy with the head of the queue.
     fn proceed(&mut self, effects: &mut Vec<Effect>) {
         if let Some(request) = self.queue.pop_front() {
-            self.enter(State::Busy { request, cancelling: false });
+            self.enter(State::Busy {
+                request,
+                cancelling: false,
+            });
             effects.push(Effect::Dispatch(request));
             let timer = Timer::Request(request);
-            effects.push(Effect::Arm { timer, after_ms: self.limits.request_timeout_ms });
+            effects.push(Effect::Arm {
+                timer,
+                after_ms: self.limits.request_timeout_ms,
+            });
         } else {
             self.enter(State::Ready);
             if let Some(idle_ms) = self.limits.idle_unload_ms {
@@ -283,7 +335,10 @@ impl Machine {
 
     fn settle(tickets: &mut Vec<Ticket>, result: &Result<(), DispatchError>, effects: &mut Vec<Effect>) {
         for ticket in tickets.drain(..) {
-            effects.push(Effect::Settle { ticket, result: result.clone() });
+            effects.push(Effect::Settle {
+                ticket,
+                result: result.clone(),
+            });
         }
     }
 }
