@@ -14,22 +14,27 @@ TEMPLATE = HERE.parents[4] / "worker" / "pocket" / "model" / "chat_template.jinj
 
 
 def say(role: str, content: str | list[dict[str, str]]) -> dict[str, Any]:
+    """A message."""
     return {"role": role, "content": content}
 
 
 def user(content: str | list[dict[str, str]] = "hello.") -> dict[str, Any]:
+    """A message of the user."""
     return say("user", content)
 
 
 def text(value: str) -> dict[str, str]:
+    """A part of text."""
     return {"type": "text", "text": value}
 
 
 def tool(name: str, parameters: Any, description: str = "does a thing") -> dict[str, Any]:
+    """A tool declaration."""
     return {"name": name, "description": description, "parameters": parameters}
 
 
 def with_schema(schema: dict[str, Any]) -> dict[str, Any]:
+    """A question beside one tool with this schema."""
     return {"messages": [user()], "tools": [tool("f", schema)]}
 
 
@@ -62,7 +67,9 @@ RECALL = [
 CASES: dict[str, dict[str, Any]] = {
     "one_question": {"messages": [user()]},
     "recall_over_two_turns": {"messages": RECALL},
-    "long_history": {"messages": [*RECALL, say("assistant", "amber lantern seven."), user("thanks"), *RECALL[1:]]},
+    "long_history": {
+        "messages": [*RECALL, say("assistant", "amber lantern seven."), user("thanks"), *RECALL[1:]]
+    },
     "system_first": {"messages": [say("system", "be brief."), user()]},
     "system_alone": {"messages": [say("system", "write a poem.")]},
     "system_empty": {"messages": [say("system", ""), user()]},
@@ -117,14 +124,21 @@ CASES: dict[str, dict[str, Any]] = {
             "properties": {
                 "edits": {
                     "type": "array",
-                    "items": {"type": "object", "properties": {"old": {"type": "string"}}, "required": ["old"]},
+                    "items": {
+                        "type": "object",
+                        "properties": {"old": {"type": "string"}},
+                        "required": ["old"],
+                    },
                 },
                 "tags": {"type": "array", "items": {"type": "array", "items": {"type": "boolean"}}},
             },
         }
     ),
     "enum_of_every_kind": with_schema(
-        {"type": "object", "properties": {"e": {"enum": ["a", 1, -2.5, True, False, None, ["x", 0], {"k": "v", "B": 3}]}}}
+        {
+            "type": "object",
+            "properties": {"e": {"enum": ["a", 1, -2.5, True, False, None, ["x", 0], {"k": "v", "B": 3}]}},
+        }
     ),
     "types_that_are_no_string": with_schema(
         {
@@ -149,18 +163,21 @@ CASES: dict[str, dict[str, Any]] = {
 
 
 def main() -> None:
+    """Renders every case and writes the file."""
     template = jinja2.Environment(trim_blocks=True, lstrip_blocks=True).from_string(TEMPLATE.read_text())
     cases = []
     for name, case in CASES.items():
         tools = case.get("tools", [])
         expected = template.render(
             messages=case["messages"],
-            tools=[{"type": "function", "function": tool} for tool in tools],
+            tools=[{"type": "function", "function": declared} for declared in tools],
             bos_token="<bos>",
             add_generation_prompt=True,
         )
         cases.append({"name": name, "messages": case["messages"], "tools": tools, "expected": expected})
-    (HERE / "render.json").write_text(json.dumps(cases, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    (HERE / "render.json").write_text(
+        json.dumps(cases, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":
