@@ -99,16 +99,16 @@ class AutoregressiveEngine:
             CancelledError: when the watch says so.
         """
         end = prompt.tokens if end is None else end
-        logits: mx.array | None = None
         for first, last in chunks.cut(start, end, chunk_tokens or self.chunk_tokens, prompt.whole):
             if watch is not None and watch(first, end):
                 raise CancelledError
             logits = self._chunk(prompt, cache, first, last)
-            if last < end:
-                mx.eval([layer.state for layer in cache])
-        if logits is None:
-            raise FaultError(Engine(what="nothing to prefill"))
-        return logits
+            if last == end:
+                return logits
+            # Dropped before evaluation, so that what only they need is not kept alive through it.
+            del logits
+            mx.eval([layer.state for layer in cache])
+        raise FaultError(Engine(what="nothing to prefill"))
 
     def decode(self, logits: mx.array, cache: list[Any], sample: Sampler, max_tokens: int) -> Iterator[int]:
         """Token ids, the next one being computed while the caller handles the present one."""

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-import mlx.core as mx
-from mlx import nn
 from mlx.utils import tree_flatten
 from mlx_vlm.utils import load_model
 
@@ -88,17 +86,14 @@ def media_tokens(network: Any) -> MediaTokens:
 
 def count_parameters(network: Any) -> int:
     """Parameters as trained: a packed weight counts each of the numbers packed in it."""
+    packed = {path: module.bits for path, module in network.named_modules() if isinstance(getattr(module, "bits", None), int)}
     total = 0
-    for _, module in network.named_modules():
-        if not isinstance(module, nn.Module):
-            continue
-        bits = getattr(module, "bits", None)
-        for name, value in module.items():
-            if isinstance(value, mx.array) and not name.startswith("_"):
-                if bits is None:
-                    total += value.size
-                elif name == "weight":
-                    total += value.size * value.itemsize * 8 // bits
+    for path, value in tree_flatten(network.parameters()):
+        owner, _, name = path.rpartition(".")
+        if owner not in packed:
+            total += value.size
+        elif name == "weight":
+            total += value.size * value.itemsize * 8 // packed[owner]
     return total
 
 

@@ -1,0 +1,36 @@
+"""A pipe whose other end is the test."""
+
+from collections.abc import Callable
+
+from hangar_worker import codec, frames
+
+
+class MemoryPipe:
+    """Keeps what the worker sends, hands out commands, and cancels when the test's rule says so."""
+
+    def __init__(self, *commands: frames.ToWorker) -> None:
+        self._commands = [codec.encode(command) for command in commands]
+        self.reset()
+
+    def reset(self) -> None:
+        """Forgets what was sent and lets nothing be cancelled."""
+        self.sent: list[frames.FromWorker] = []
+        self.phases: list[tuple[str, int | None, int, int]] = []
+        self.cancel_when: Callable[[], bool] = lambda: False
+
+    def take(self) -> list[frames.FromWorker]:
+        """What was sent since the last call."""
+        sent, self.sent = self.sent, []
+        return sent
+
+    def next_command(self) -> str:
+        return self._commands.pop(0)
+
+    def emit(self, frame_json: str) -> None:
+        self.sent.append(codec.decode_from_worker(frame_json))
+
+    def progress(self, phase: str, request: int | None, done: int, total: int) -> None:
+        self.phases.append((phase, request, done, total))
+
+    def cancelled(self, request: int) -> bool:
+        return self.cancel_when()

@@ -1,0 +1,204 @@
+"""The engine: chunking, sampling, limits, cancelling."""
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+import mlx.core as mx
+import pytest
+from hangar_worker import exactness, frames
+from hangar_worker.engine import Embedded
+from hangar_worker.faults import ContextLengthExceeded, Engine, OutOfMemory, PromptInvalid
+from hangar_worker.service import Service
+
+from conftest import Loaded
+from conversation import GREEDY, failed, finished, generate, group, pieces, prompt, user, words, written
+from memory_pipe import MemoryPipe
+
+
+def _warm(temperature: float = 1.0, top_p: float = 1.0, number: int | None = 7) -> frames.Sampling:
+    return frames.Sampling(temperature, top_p, number)
+
+
+@pytest.mark.parametrize("chunk", [1, 7, 40, 128, 100_000])
+def test_every_chunk_size_gives_the_same_distribution(pocket: Loaded, chunk: int) -> None:
+    session = pocket.service._session
+    assert session is not None
+    engine = session._engine
+    embedded = engine.embed(session.tokenize(words(90)))
+    cold = exactness.cold_distribution(engine, embedded)
+    chunked = engine.prefill(embedded, engine.new_cache(), chunk_tokens=chunk)
+    assert exactness.difference(cold, exactness.log_probabilities(chunked)) < 5e-5
+
+
+def test_a_probe_tries_every_border_and_counts_what_it_does(pocket: Loaded) -> None:
+    asked = prompt(user("remember this code: amber lantern seven."), user("hello."), user("what is the code?"))
+    [answer] = pocket.ask(frames.Probe(5, asked))
+    assert isinstance(answer, frames.Probed)
+    assert answer.report.borders == 4
+    assert answer.report.worst_abs_logprob < 1e-4
+    probing = [(done, total) for phase, request, done, total in pocket.pipe.phases if (phase, request) == ("probing", 5)]
+    assert probing[0][0] == 0
+    assert probing[-1] == (5 * answer.report.prompt_tokens, 5 * answer.report.prompt_tokens)
+
+
+def test_a_probe_sees_a_warm_run_that_is_wrong(pocket: Loaded, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = pocket.service._session
+    assert session is not None
+    right = session._engine._chunk
+
+    def shifted(prompt: Embedded, cache: list[Any], first: int, last: int) -> mx.array:
+        assert prompt.per_layer is not None
+        wrong = dataclasses.replace(prompt, per_layer=mx.roll(prompt.per_layer, 1, axis=1)) if first else prompt
+        return right(wrong, cache, first, last)
+
+    monkeypatch.setattr(session._engine, "_chunk", shifted)
+    [answer] = pocket.ask(frames.Probe(5, prompt(user("hello."), user("what is the code?"))))
+    assert isinstance(answer, frames.Probed)
+    assert answer.report.worst_abs_logprob > 0.01
+
+
+def test_a_probe_without_a_border_is_refused(pocket: Loaded) -> None:
+    assert isinstance(failed(pocket.ask(frames.Probe(5, frames.Prompt((group("hello"),), ())))), PromptInvalid)
+
+
+def test_an_answer_is_accepted_then_given_piece_by_piece_then_finished(pocket: Loaded) -> None:
+    answer = pocket.ask(generate(prompt(user("hello.")), request=9))
+    accepted = answer[0]
+    assert isinstance(accepted, frames.Accepted)
+    assert accepted.cached_tokens == 0
+    assert all(isinstance(frame, frames.Pieces) for frame in answer[1:-1])
+    end = finished(answer)
+    assert end.reason == "stop"
+    assert end.tokens == frames.TokenUse(accepted.prompt_tokens, 0, len(pieces(answer)))
+    assert pieces(answer)[-1] == frames.Control("<turn|>")
+    assert end.timings.prefill_ms > 0
+    assert end.memory.peak_bytes >= end.memory.active_bytes > 0
+    assert {frame.request for frame in answer if isinstance(frame, frames.Pieces | frames.Finished)} == {9}
+
+
+def test_prefill_and_decode_are_counted_for_the_beat(pocket: Loaded) -> None:
+    tokens = finished(pocket.ask(generate(words(200), 3, request=4))).tokens.prompt_tokens
+    prefill = [done for phase, request, done, total in pocket.pipe.phases if (phase, request, total) == ("prefill", 4, tokens)]
+    assert prefill == sorted(prefill)
+    assert len(set(prefill)) == -(-tokens // 64)
+    assert ("decode", 4, 1, 3) in pocket.pipe.phases
+    assert pocket.pipe.phases[-1] == ("idle", None, 0, 0)
+
+
+def test_max_tokens_ends_an_answer_with_length(pocket: Loaded) -> None:
+    end = finished(pocket.ask(generate(prompt(user("hello.")), 2)))
+    assert (end.reason, end.tokens.completion_tokens) == ("length", 2)
+
+
+def test_the_window_holds_prompt_and_answer_together(pocket: Loaded) -> None:
+    asked = prompt(user("hello."))
+    tokens = finished(pocket.ask(generate(asked, 1))).tokens.prompt_tokens
+    assert finished(pocket.ask(generate(asked, 4096 - tokens)))
+    fault = failed(pocket.ask(generate(asked, 4096 - tokens + 1)))
+    assert fault == ContextLengthExceeded(tokens, 4096 - tokens + 1, 4096)
+    assert isinstance(failed(pocket.ask(generate(words(5000), 1))), ContextLengthExceeded)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        generate(prompt(user("hi")), 0),
+        generate(prompt(user("hi")), sampling=frames.Sampling(-0.5, 1.0, None)),
+        generate(prompt(user("hi")), sampling=frames.Sampling(0.5, 1.5, None)),
+        generate(frames.Prompt((), ())),
+    ],
+    ids=["no tokens", "negative temperature", "too much mass", "no prompt"],
+)
+def test_what_cannot_be_answered_is_refused_and_the_next_request_works(pocket: Loaded, asked: frames.Generate) -> None:
+    assert isinstance(failed(pocket.ask(asked)), PromptInvalid)
+    assert finished(pocket.ask(generate(prompt(user("hello."))))).reason == "stop"
+
+
+def test_the_same_seed_gives_the_same_text_and_another_seed_another(pocket: Loaded) -> None:
+    asked = prompt(user("say something."))
+    texts = {
+        number: {written(pocket.ask(generate(asked, 20, _warm(3.0, 1.0, number)))) for _ in range(2)} for number in range(4)
+    }
+    assert all(len(same) == 1 for same in texts.values())
+    assert len(set.union(*texts.values())) > 1
+
+
+def test_no_seed_draws_a_new_one_each_time(pocket: Loaded) -> None:
+    asked = prompt(user("say something."))
+    assert len({written(pocket.ask(generate(asked, 12, _warm(3.0, 1.0, None)))) for _ in range(5)}) > 1
+
+
+def test_a_small_nucleus_leaves_only_the_likeliest_token(pocket: Loaded) -> None:
+    asked = prompt(user("say something."))
+    greedy = written(pocket.ask(generate(asked, 12, GREEDY)))
+    assert written(pocket.ask(generate(asked, 12, _warm(1.0, 0.0)))) == greedy
+    assert written(pocket.ask(generate(asked, 12, _warm(1.0, 1e-6)))) == greedy
+
+
+def test_a_request_cancelled_before_prefill_ends_without_a_token(pocket: Loaded) -> None:
+    pocket.pipe.cancel_when = lambda: True
+    end = finished(pocket.ask(generate(words(400))))
+    assert (end.reason, end.tokens.completion_tokens) == ("cancelled", 0)
+
+
+def test_prefill_stops_at_the_next_chunk(pocket: Loaded) -> None:
+    def prefilled() -> int:
+        return max((done for phase, _, done, _ in pocket.pipe.phases if phase == "prefill"), default=0)
+
+    pocket.pipe.cancel_when = lambda: prefilled() >= 128
+    end = finished(pocket.ask(generate(words(900))))
+    assert (end.reason, end.tokens.completion_tokens) == ("cancelled", 0)
+    assert prefilled() == 128
+
+
+def test_decode_stops_at_the_next_token_and_the_next_request_is_untouched(pocket: Loaded) -> None:
+    asked = prompt(user("remember this code: amber lantern seven."), user("what is the code?"))
+    whole = written(pocket.ask(generate(asked)))
+    pocket.pipe.cancel_when = lambda: len(pieces(pocket.pipe.sent)) >= 3
+    stopped = pocket.ask(generate(asked))
+    assert finished(stopped).reason == "cancelled"
+    assert finished(stopped).tokens.completion_tokens == 3
+    assert whole.startswith(written(stopped))
+    pocket.pipe.reset()
+    assert written(pocket.ask(generate(asked))) == whole
+
+
+def test_an_exception_becomes_a_fault_without_its_text_and_the_worker_lives_on(
+    pocket: Loaded, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    session = pocket.service._session
+    assert session is not None
+
+    def broken(*_: object, **__: object) -> Iterator[int]:
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr(session._engine, "decode", broken)
+        error: Exception = RuntimeError("some text")
+        assert failed(pocket.ask(generate(prompt(user("hi"))))) == Engine("RuntimeError")
+        error = RuntimeError("[malloc] Unable to allocate 100 bytes")
+        assert failed(pocket.ask(generate(prompt(user("hi"))))) == OutOfMemory("generating")
+    assert finished(pocket.ask(generate(prompt(user("hello."))))).reason == "stop"
+    assert "some text" in capfd.readouterr().err
+
+
+def test_log_lines_hold_figures_and_never_the_prompt(pocket: Loaded, capfd: pytest.CaptureFixture[str]) -> None:
+    pocket.ask(generate(prompt(user("remember this code: violet harbor two."))))
+    pocket.ask(generate(frames.Prompt((frames.Group((frames.Control("harbor"),)),), ())))
+    logged = capfd.readouterr()
+    assert '"event": "finished"' in logged.err
+    assert "harbor" not in logged.err
+    assert logged.out == ""
+
+
+def test_a_request_before_any_model_is_a_fault() -> None:
+    pipe = MemoryPipe(generate(prompt(user("hi"))), frames.Shutdown())
+    Service(pipe, frames.Verified()).run()
+    assert failed(pipe.sent) == Engine("no model is loaded")
+
+
+def test_memory_is_given_back_after_a_long_prompt(pocket: Loaded) -> None:
+    before = mx.get_active_memory()
+    pocket.ask(generate(words(1500), 2))
+    assert mx.get_active_memory() - before < 1_000_000

@@ -1,0 +1,139 @@
+"""What verification says of a runtime that is right, old, edited or not there."""
+
+import hashlib
+import importlib.metadata
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hangar_worker import frames, verify
+from hangar_worker.faults import RuntimeUnverified
+from hangar_worker.service import Service
+
+from memory_pipe import MemoryPipe
+
+
+@pytest.fixture
+def edited_pins(pins: Path, tmp_path: Path) -> Any:
+    """Writes the pins with some values changed."""
+
+    def edit(**changes: Any) -> Path:
+        path = tmp_path / "pins.json"
+        path.write_text(json.dumps({**json.loads(pins.read_text()), **changes}))
+        return path
+
+    return edit
+
+
+def _installed(folder: Path, package: str, version: str) -> Path:
+    """Makes a folder that says it holds this version of a package."""
+    metadata = folder / f"{package.replace('-', '_')}-{version}.dist-info"
+    metadata.mkdir(parents=True)
+    (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: {version}\n")
+    return folder
+
+
+def _wrong(pins: Path) -> list[verify.Row]:
+    return [row for row in verify.rows(pins) if not row.ok]
+
+
+def test_this_runtime_is_as_pinned(pins: Path) -> None:
+    rows = verify.rows(pins)
+    assert [row for row in rows if not row.ok] == []
+    assert {"python", "mlx", "mlx-vlm", "mlx_vlm/models/gemma4/language.py"} <= {row.name for row in rows}
+    assert verify.verdict(rows) == frames.Verified()
+
+
+def test_verification_imports_none_of_the_packages(pins: Path, repository: Path) -> None:
+    code = (
+        f"import sys; sys.path.insert(0, {str(repository / 'worker' / 'python')!r}); from hangar_worker import verify, service;"
+        f"verify.rows(__import__('pathlib').Path({str(pins)!r}));"
+        "heavy = {'mlx', 'mlx_vlm', 'transformers', 'numpy', 'tokenizers'} & set(sys.modules); assert not heavy, heavy"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("version", ["0.7.9", "0.8.0"])
+def test_another_version_differs_with_the_cure(
+    pins: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str
+) -> None:
+    monkeypatch.syspath_prepend(str(_installed(tmp_path, "mlx-vlm", version)))
+    row = next(row for row in _wrong(pins) if row.name == "mlx-vlm")
+    assert (row.expected, row.found) == ("0.7.10", version)
+    assert "hangar runtime repair" in row.cure
+
+
+@pytest.mark.parametrize("version", ["0.6.3", "0.6.3+a0578772"])
+def test_a_refused_version_is_named_with_its_reason(
+    pins: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str
+) -> None:
+    monkeypatch.syspath_prepend(str(_installed(tmp_path, "mlx-vlm", version)))
+    row = next(row for row in _wrong(pins) if row.name == "mlx-vlm")
+    assert row.found == version
+    assert "elastic" in row.cure
+    verdict = verify.verdict([row])
+    assert verdict == frames.Differs(f"mlx-vlm: expected 0.7.10, found {version}")
+
+
+def test_a_package_that_is_not_there_is_found_as_none(edited_pins: Any) -> None:
+    [row] = _wrong(edited_pins(packages={"no-such-package": "1.0"}))
+    assert (row.name, row.found) == ("no-such-package", "none")
+
+
+def test_an_edited_and_an_unpatched_file_are_told_apart(
+    pins: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, edited_pins: Any
+) -> None:
+    path = "mlx_vlm/generate/ar.py"
+    original = Path(str(importlib.metadata.distribution("mlx-vlm").locate_file(path))).read_bytes()
+    site = _installed(tmp_path / "site", "mlx-vlm", "0.7.10")
+    (site / path).parent.mkdir(parents=True)
+    (site / path).write_bytes(original + b"\n# edited\n")
+    monkeypatch.syspath_prepend(str(site))
+    row = next(row for row in _wrong(pins) if row.name == path)
+    assert row.found.startswith("edited (")
+    files = json.loads(pins.read_text())["patched_files"]
+    before = hashlib.sha256((site / path).read_bytes()).hexdigest()
+    renamed = [{**each, "before_sha256": before} for each in files]
+    row = next(row for row in _wrong(edited_pins(patched_files=renamed)) if row.name == path)
+    assert row.found.startswith("unpatched (")
+    (site / path).unlink()
+    row = next(row for row in _wrong(pins) if row.name == path)
+    assert row.found == "no such file"
+
+
+def test_an_unsuited_python_differs(edited_pins: Any) -> None:
+    [row] = _wrong(edited_pins(python={"min": "3.98", "max": "3.99"}))
+    assert (row.name, row.expected) == ("python", "3.98 to 3.99")
+
+
+@pytest.mark.parametrize("content", [None, "", "{", "[]", "{}", '{"schema": 2}', '{"schema": 1, "python": 3}'])
+def test_pins_that_cannot_be_read_differ(tmp_path: Path, content: str | None) -> None:
+    path = tmp_path / "pins.json"
+    if content is not None:
+        path.write_text(content)
+    [row] = verify.rows(path)
+    assert (row.name, row.ok) == ("pins", False)
+    assert row.cure
+
+
+def test_the_command_prints_one_json_value_and_exits_0_also_when_something_differs(
+    repository: Path, edited_pins: Any, pins: Path
+) -> None:
+    for path, ok in ((pins, True), (edited_pins(packages={"mlx": "0.0.1"}), False)):
+        code = f"import sys; sys.path.insert(0, {str(repository / 'worker' / 'python')!r}); from hangar_worker import verify;"
+        ran = subprocess.run(
+            [sys.executable, "-I", "-c", code + "sys.exit(verify.main(sys.argv[1:]))", "--pins", str(path), "--json"],
+            capture_output=True, text=True, check=True,
+        )
+        printed = json.loads(ran.stdout)
+        assert printed["ok"] is ok
+        assert all(set(row) == {"name", "ok", "expected", "found", "cure"} for row in printed["rows"])
+
+
+def test_a_worker_on_another_runtime_refuses_to_load(pocket_folder: Path) -> None:
+    pipe = MemoryPipe(frames.Load(str(pocket_folder), 4096, None), frames.Shutdown())
+    Service(pipe, frames.Differs("mlx: expected 0.32.4, found none")).run()
+    assert pipe.sent == [frames.LoadFailed(RuntimeUnverified("mlx: expected 0.32.4, found none"))]
