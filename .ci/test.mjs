@@ -73,7 +73,7 @@ function pythonSteps() {
   const main = `import sys; sys.path.append(${JSON.stringify(library)}); import pytest; sys.exit(pytest.main(sys.argv[1:]))`;
   const pytest = [runtime, "-B", "-c", main, "-p", "no:cacheprovider", "-q", "tests/python"];
   const blas = openblas();
-  const ruff = ["--config", ".ci/ruff.toml", "--no-cache", "."];
+  const ruff = ["--config", ".ci/ruff.toml", "--no-cache", "worker/python", "tests/python"];
   const types = [dev("mypy"), "--config-file", ".ci/mypy.ini", "--python-executable", runtime];
   return [
     { name: "python lint", group: "checks", command: [dev("ruff"), "check", ...ruff], timeout_s: MINUTE_S },
@@ -82,7 +82,7 @@ function pythonSteps() {
       group: "checks",
       command: [dev("ruff"), "format", "--check", ...ruff],
       timeout_s: MINUTE_S,
-      cure: `${dev("ruff")} format --config .ci/ruff.toml .`,
+      cure: `${dev("ruff")} format --config .ci/ruff.toml worker/python tests/python`,
     },
     { name: "python types", group: "checks", command: types, timeout_s: 5 * MINUTE_S },
     {
