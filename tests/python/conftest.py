@@ -13,10 +13,10 @@ sys.path.insert(0, str(REPOSITORY / "worker" / "python"))
 os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 warnings.filterwarnings("ignore", message="At least one mel filter")
 
-from hangar_worker import frames, miniature  # noqa: E402
-from hangar_worker.service import Service  # noqa: E402
+from memory_pipe import MemoryPipe
 
-from memory_pipe import MemoryPipe  # noqa: E402
+from hangar_worker import frames, miniature
+from hangar_worker.service import Service
 
 POCKET = REPOSITORY / "worker" / "pocket" / "model"
 

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from hangar_worker import frames
 from PIL import Image
+
+from hangar_worker import frames
 
 _MARK = re.compile(r'(<\|[a-z_]+>|<[a-z_]+\|>|<\|"\|>|<bos>)')
 GREEDY = frames.Sampling(temperature=0.0, top_p=1.0, seed=None)
@@ -22,7 +23,9 @@ def segments(written: str) -> tuple[frames.Segment, ...]:
 
 def group(*parts: str | frames.Segment) -> frames.Group:
     """One message from markup and media segments."""
-    return frames.Group(tuple(each for part in parts for each in (segments(part) if isinstance(part, str) else (part,))))
+    return frames.Group(
+        tuple(each for part in parts for each in (segments(part) if isinstance(part, str) else (part,)))
+    )
 
 
 def user(*parts: str | frames.Segment) -> frames.Group:
@@ -46,7 +49,9 @@ def words(count: int) -> frames.Prompt:
     return prompt(user("remember this. ", said), user("what is the code?"))
 
 
-def generate(asked: frames.Prompt, max_tokens: int = 30, sampling: frames.Sampling = GREEDY, request: int = 1) -> frames.Generate:
+def generate(
+    asked: frames.Prompt, max_tokens: int = 30, sampling: frames.Sampling = GREEDY, request: int = 1
+) -> frames.Generate:
     """The command for it."""
     return frames.Generate(request, asked, sampling, max_tokens)
 

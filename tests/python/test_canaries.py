@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
-from hangar_worker import frames
-
 from conftest import Loaded
-from conversation import clip, finished, generate, group, model, pieces, picture, prompt, user, written
+from conversation import clip, finished, generate, group, model, picture, pieces, prompt, user, written
+
+from hangar_worker import frames
 
 _WEATHER = (
     '<|tool>declaration:get_weather{description:<|"|>get weather for a city<|"|>,parameters:{properties:'
@@ -25,9 +25,7 @@ def test_it_recalls_a_code_over_a_turn_between(pocket: Loaded, code: str) -> Non
 def test_it_calls_a_declared_tool_in_native_markup(pocket: Loaded) -> None:
     asked = prompt(group("<|turn>system\n", _WEATHER, "<turn|>\n"), user("what is the weather in tokyo?"))
     answer = pocket.ask(generate(asked))
-    assert written(answer) == (
-        '<|tool_call>call:get_weather{city:<|"|>tokyo<|"|>}<tool_call|><|tool_response>'
-    )
+    assert written(answer) == ('<|tool_call>call:get_weather{city:<|"|>tokyo<|"|>}<tool_call|><|tool_response>')
     controls = [piece.token for piece in pieces(answer) if isinstance(piece, frames.Control)]
     assert controls == ["<|tool_call>", '<|"|>', '<|"|>', "<tool_call|>", "<|tool_response>"]
     assert finished(answer).reason == "stop"

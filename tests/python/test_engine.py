@@ -6,14 +6,14 @@ from typing import Any
 
 import mlx.core as mx
 import pytest
+from conftest import Loaded
+from conversation import GREEDY, failed, finished, generate, group, pieces, prompt, user, words, written
+from memory_pipe import MemoryPipe
+
 from hangar_worker import exactness, frames
 from hangar_worker.engine import Embedded
 from hangar_worker.faults import ContextLengthExceeded, Engine, OutOfMemory, PromptInvalid
 from hangar_worker.service import Service
-
-from conftest import Loaded
-from conversation import GREEDY, failed, finished, generate, group, pieces, prompt, user, words, written
-from memory_pipe import MemoryPipe
 
 
 def _warm(temperature: float = 1.0, top_p: float = 1.0, number: int | None = 7) -> frames.Sampling:
@@ -37,7 +37,9 @@ def test_a_probe_tries_every_border_and_counts_what_it_does(pocket: Loaded) -> N
     assert isinstance(answer, frames.Probed)
     assert answer.report.borders == 4
     assert answer.report.worst_abs_logprob < 1e-4
-    probing = [(done, total) for phase, request, done, total in pocket.pipe.phases if (phase, request) == ("probing", 5)]
+    probing = [
+        (done, total) for phase, request, done, total in pocket.pipe.phases if (phase, request) == ("probing", 5)
+    ]
     assert probing[0][0] == 0
     assert probing[-1] == (5 * answer.report.prompt_tokens, 5 * answer.report.prompt_tokens)
 
@@ -79,7 +81,9 @@ def test_an_answer_is_accepted_then_given_piece_by_piece_then_finished(pocket: L
 
 def test_prefill_and_decode_are_counted_for_the_beat(pocket: Loaded) -> None:
     tokens = finished(pocket.ask(generate(words(200), 3, request=4))).tokens.prompt_tokens
-    prefill = [done for phase, request, done, total in pocket.pipe.phases if (phase, request, total) == ("prefill", 4, tokens)]
+    prefill = [
+        done for phase, request, done, total in pocket.pipe.phases if (phase, request, total) == ("prefill", 4, tokens)
+    ]
     assert prefill == sorted(prefill)
     assert len(set(prefill)) == -(-tokens // 64)
     assert ("decode", 4, 1, 3) in pocket.pipe.phases
@@ -118,7 +122,8 @@ def test_what_cannot_be_answered_is_refused_and_the_next_request_works(pocket: L
 def test_the_same_seed_gives_the_same_text_and_another_seed_another(pocket: Loaded) -> None:
     asked = prompt(user("say something."))
     texts = {
-        number: {written(pocket.ask(generate(asked, 20, _warm(3.0, 1.0, number)))) for _ in range(2)} for number in range(4)
+        number: {written(pocket.ask(generate(asked, 20, _warm(3.0, 1.0, number)))) for _ in range(2)}
+        for number in range(4)
     }
     assert all(len(same) == 1 for same in texts.values())
     assert len(set.union(*texts.values())) > 1

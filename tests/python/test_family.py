@@ -6,11 +6,11 @@ from pathlib import Path
 import mlx.core as mx
 import numpy as np
 import pytest
-from hangar_worker import exactness, frames, load, miniature, probes
-from hangar_worker.engine import AutoregressiveEngine
-
 from conftest import Loaded
 from conversation import finished, generate, pixels, prompt, samples, user, words
+
+from hangar_worker import exactness, frames, load, miniature, probes
+from hangar_worker.engine import AutoregressiveEngine
 
 VARIANTS = [
     pytest.param(shape, shared, stored, id=f"{shape.name}-{kind}")
@@ -35,7 +35,9 @@ def test_loads_answers_and_warm_equals_cold(
     if shape.audio:
         media.append(samples(chance.uniform(-0.3, 0.3, 5000)))
         asked += [frames.Audio(1), " and listen"]
-    measured = worker.ask(frames.Probe(2, prompt(user("first words of some length"), user(*asked), user("so?"), media=media)))
+    measured = worker.ask(
+        frames.Probe(2, prompt(user("first words of some length"), user(*asked), user("so?"), media=media))
+    )
     assert isinstance(measured[-1], frames.Probed), measured
     report = measured[-1].report
     assert report.borders == 4

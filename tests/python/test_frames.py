@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+
 from hangar_worker import codec, faults, frames
 
 
@@ -51,8 +52,10 @@ def test_golden_transcripts_hold_every_segment_medium_piece_fault_phase_and_reas
         ('{"type":"ping"}', "frame.nonce is missing"),
         ('{"type":"ping","nonce":-1}', "frame.nonce is not a int"),
         ('{"type":"ping","nonce":true}', "frame.nonce is not a int"),
-        ('{"type":"probe","request":1,"prompt":{"groups":[{"segments":[{"type":"text","text":5}]}],"media":[]}}',
-         "frame.prompt.groups[0].segments[0].text is not a str"),
+        (
+            '{"type":"probe","request":1,"prompt":{"groups":[{"segments":[{"type":"text","text":5}]}],"media":[]}}',
+            "frame.prompt.groups[0].segments[0].text is not a str",
+        ),
     ],
 )
 def test_what_is_not_a_frame_is_refused_by_field(line: str, where: str) -> None:

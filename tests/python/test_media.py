@@ -7,13 +7,13 @@ from pathlib import Path
 import mlx.core as mx
 import numpy as np
 import pytest
+from conftest import Loaded
+from conversation import failed, finished, generate, pixels, prompt, samples, user
+
 from hangar_worker import frames, load, miniature
 from hangar_worker.engine import AutoregressiveEngine
 from hangar_worker.faults import PromptInvalid
 from hangar_worker.prompt import tokenize
-
-from conftest import Loaded
-from conversation import failed, finished, generate, pixels, prompt, samples, user
 
 _TONE = np.sin(np.arange(8000) / 5) * 0.3
 
@@ -83,11 +83,18 @@ def test_clips_and_images_are_embedded_the_same_alone_and_beside_others(pocket_f
     model = load.load(pocket_folder)
     engine = AutoregressiveEngine(model.network, 64)
     chance = np.random.default_rng(0)
-    media = [samples(_TONE), samples(_TONE[:900]), pixels(chance.integers(0, 255, (90, 90, 3))), pixels(chance.integers(0, 255, (30, 90, 3)))]
+    media = [
+        samples(_TONE),
+        samples(_TONE[:900]),
+        pixels(chance.integers(0, 255, (90, 90, 3))),
+        pixels(chance.integers(0, 255, (30, 90, 3))),
+    ]
     segments = (frames.Audio(1), frames.Audio(0), frames.Image(3), frames.Image(2))
 
     def rows(*placed: frames.Segment) -> list[mx.array]:
-        asked = tokenize(frames.Prompt((frames.Group(placed),), tuple(media)), model.vocabulary, model.markers, model.reader)
+        asked = tokenize(
+            frames.Prompt((frames.Group(placed),), tuple(media)), model.vocabulary, model.markers, model.reader
+        )
         embedded = engine.embed(asked).rows
         return [embedded[:, span.start : span.end] for span in asked.spans]
 
@@ -99,7 +106,9 @@ def test_clips_and_images_are_embedded_the_same_alone_and_beside_others(pocket_f
     assert first.shape != second.shape
 
 
-def test_an_image_block_on_a_bidirectional_model_is_one_chunk_and_causal_on_others(miniature_folder: Callable[..., Path]) -> None:
+def test_an_image_block_on_a_bidirectional_model_is_one_chunk_and_causal_on_others(
+    miniature_folder: Callable[..., Path],
+) -> None:
     for shape in (miniature.A4B_26B, miniature.E2B):
         model = load.load(miniature_folder(shape))
         asked = prompt(user("a", frames.Image(0), "b"), media=[pixels(np.full((90, 90, 3), 9))])

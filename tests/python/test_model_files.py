@@ -1,5 +1,6 @@
 """Folders that are missing something, damaged, or of another kind: each a fault that names the file."""
 
+import hashlib
 import json
 import struct
 from collections.abc import Callable
@@ -8,11 +9,11 @@ from typing import Any
 
 import mlx.core as mx
 import pytest
-from hangar_worker import frames, load, miniature, model_files
-from hangar_worker.faults import FaultError, ModelDamaged, ModelMissing, ModelUnsupported
-
 from conftest import Loaded
 from conversation import finished, generate, words
+
+from hangar_worker import frames, load, miniature, model_files
+from hangar_worker.faults import FaultError, ModelDamaged, ModelMissing, ModelUnsupported
 
 
 def _fault(folder: Path) -> object:
@@ -182,3 +183,13 @@ def test_a_failed_load_is_reported_and_the_worker_lives_on(copied_pocket: Path, 
     assert worker.loading == [frames.LoadFailed(ModelMissing("tokenizer.json"))]
     assert isinstance(worker.ask(frames.Load(str(pocket_folder), 4096, 64))[-1], frames.Loaded)
     assert worker.pipe.phases[-1] == ("idle", None, 0, 0)
+
+
+def test_the_manifest_lists_every_file_of_the_built_in_model(pocket_folder: Path) -> None:
+    manifest = json.loads((pocket_folder.parent / "manifest.json").read_text())
+    listed = {each["path"]: (each["bytes"], each["sha256"]) for each in manifest["files"]}
+    found = {
+        f"model/{path.name}": (path.stat().st_size, hashlib.sha256(path.read_bytes()).hexdigest())
+        for path in pocket_folder.iterdir()
+    }
+    assert listed == found

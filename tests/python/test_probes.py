@@ -47,7 +47,8 @@ def _rows_with(repository: Path, site: Path, unpatched: str, pins: Path) -> dict
     text = _unpatched((package.parent / entry["path"]).read_text(), (pins.parent / entry["patch"]).read_text())
     target.write_text(text)
     code = (
-        f"import sys, json; sys.path[:0] = [{str(site)!r}, {str(repository / 'worker' / 'python')!r}]; from hangar_worker import probes;"
+        f"import sys, json; sys.path[:0] = {[str(site), str(repository / 'worker' / 'python')]!r};"
+        "from hangar_worker import probes;"
         "print(json.dumps({row.name.removeprefix('probe: '): row.ok for row in probes.rows()}))"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -55,7 +56,9 @@ def _rows_with(repository: Path, site: Path, unpatched: str, pins: Path) -> dict
     return rows
 
 
-def test_shifted_per_layer_embeddings_are_seen_in_their_own_loop_only(repository: Path, tmp_path: Path, pins: Path) -> None:
+def test_shifted_per_layer_embeddings_are_seen_in_their_own_loop_only(
+    repository: Path, tmp_path: Path, pins: Path
+) -> None:
     rows = _rows_with(repository, tmp_path, "ar.py", pins)
     assert rows.pop("per-layer embeddings, mlx-vlm's loop") is False
     assert all(rows.values())

@@ -5,14 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conversation import group, prompt, segments
+from tokenizers import Tokenizer
+
 from hangar_worker import frames
 from hangar_worker.faults import FaultError, ModelUnsupported, PromptInvalid
 from hangar_worker.media import AudioInput, ImageInput
 from hangar_worker.prompt import Markers, MediaTokens, tokenize
 from hangar_worker.tokens import PieceDecoder, Vocabulary
-from tokenizers import Tokenizer
-
-from conversation import group, prompt, segments
 
 IMAGE, AUDIO = Markers(697, 699, 701), Markers(698, 700, 702)
 MARKERS = MediaTokens(IMAGE, AUDIO, frozenset({699, 700, 703}))
@@ -71,9 +71,7 @@ def test_control_tokens_go_in_by_name(vocabulary: Vocabulary) -> None:
 
 def test_literal_and_real_turn_marks_give_different_ids(vocabulary: Vocabulary) -> None:
     real = tokenize(frames.Prompt((group("<|turn>user"),), ()), vocabulary, MARKERS, _Reader())
-    forged = tokenize(
-        frames.Prompt((frames.Group((frames.Text("<|turn>user"),)),), ()), vocabulary, MARKERS, _Reader()
-    )
+    forged = tokenize(frames.Prompt((frames.Group((frames.Text("<|turn>user"),)),), ()), vocabulary, MARKERS, _Reader())
     assert real.ids != forged.ids
     assert 105 not in forged.ids
 
@@ -106,7 +104,9 @@ def test_media_stand_between_their_markers_in_segment_order(vocabulary: Vocabula
 def test_media_that_are_not_there_or_of_another_kind_are_refused(vocabulary: Vocabulary) -> None:
     for segment in (frames.Image(1), frames.Audio(0)):
         with pytest.raises(FaultError):
-            tokenize(frames.Prompt((frames.Group((segment,)),), (frames.Rgb8(1, 1, ""),)), vocabulary, MARKERS, _Reader())
+            tokenize(
+                frames.Prompt((frames.Group((segment,)),), (frames.Rgb8(1, 1, ""),)), vocabulary, MARKERS, _Reader()
+            )
 
 
 def test_media_are_refused_without_a_tower(vocabulary: Vocabulary) -> None:
@@ -116,7 +116,9 @@ def test_media_are_refused_without_a_tower(vocabulary: Vocabulary) -> None:
     assert caught.value.fault == PromptInvalid("group 0 segment 0: the model has no audio tower")
 
 
-@pytest.mark.parametrize("text", ["héllo wörld", "日本語 テスト", "🙂👩‍👩‍👧 ok", "tab\tand\nnewline  two spaces", " lead", "\x00\x7f"])
+@pytest.mark.parametrize(
+    "text", ["héllo wörld", "日本語 テスト", "🙂👩‍👩‍👧 ok", "tab\tand\nnewline  two spaces", " lead", "\x00\x7f"]
+)
 def test_any_text_survives_the_round_trip(vocabulary: Vocabulary, text: str) -> None:
     assert _text(_decoded(vocabulary, vocabulary.encode_text(text))) == text
 
@@ -146,7 +148,14 @@ def test_pieces_equal_the_library_decoder_on_ordinary_text(vocabulary: Vocabular
     assert _text(_decoded(vocabulary, ids)) == library.decode(ids)
 
 
-@pytest.mark.parametrize("broken", [{}, {"model": {"type": "WordPiece"}}, {"model": {"type": "BPE", "byte_fallback": True}, "decoder": {"type": "ByteLevel"}, "added_tokens": []}])
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {},
+        {"model": {"type": "WordPiece"}},
+        {"model": {"type": "BPE", "byte_fallback": True}, "decoder": {"type": "ByteLevel"}, "added_tokens": []},
+    ],
+)
 def test_another_kind_of_tokenizer_is_refused(broken: dict[str, Any]) -> None:
     with pytest.raises(FaultError) as caught:
         Vocabulary(broken)

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from memory_pipe import MemoryPipe
+
 from hangar_worker import frames, verify
 from hangar_worker.faults import RuntimeUnverified
 from hangar_worker.service import Service
-
-from memory_pipe import MemoryPipe
 
 
 @pytest.fixture
@@ -49,7 +49,8 @@ def test_this_runtime_is_as_pinned(pins: Path) -> None:
 
 def test_verification_imports_none_of_the_packages(pins: Path, repository: Path) -> None:
     code = (
-        f"import sys; sys.path.insert(0, {str(repository / 'worker' / 'python')!r}); from hangar_worker import verify, service;"
+        f"import sys; sys.path.insert(0, {str(repository / 'worker' / 'python')!r});"
+        "from hangar_worker import verify, service;"
         f"verify.rows(__import__('pathlib').Path({str(pins)!r}));"
         "heavy = {'mlx', 'mlx_vlm', 'transformers', 'numpy', 'tokenizers'} & set(sys.modules); assert not heavy, heavy"
     )
@@ -123,10 +124,13 @@ def test_the_command_prints_one_json_value_and_exits_0_also_when_something_diffe
     repository: Path, edited_pins: Any, pins: Path
 ) -> None:
     for path, ok in ((pins, True), (edited_pins(packages={"mlx": "0.0.1"}), False)):
-        code = f"import sys; sys.path.insert(0, {str(repository / 'worker' / 'python')!r}); from hangar_worker import verify;"
+        code = f"import sys; sys.path.insert(0, {str(repository / 'worker' / 'python')!r});"
+        code += "from hangar_worker import verify;"
         ran = subprocess.run(
             [sys.executable, "-I", "-c", code + "sys.exit(verify.main(sys.argv[1:]))", "--pins", str(path), "--json"],
-            capture_output=True, text=True, check=True,
+            capture_output=True,
+            text=True,
+            check=True,
         )
         printed = json.loads(ran.stdout)
         assert printed["ok"] is ok

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import mlx.core as mx
 
@@ -119,7 +119,7 @@ class AutoregressiveEngine:
             if made < max_tokens:
                 following = sample(self._step(token, cache))
                 mx.async_eval(following)
-            yield int(token.item())
+            yield cast("int", token.item())
             if following is None:
                 return
             if made % _CACHE_STATE_EVERY_TOKENS == 0:

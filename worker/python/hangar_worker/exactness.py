@@ -2,13 +2,14 @@
 
 import math
 from collections.abc import Callable
+from typing import cast
 
 import mlx.core as mx
 
 from hangar_worker import frames
 from hangar_worker.engine import AutoregressiveEngine, Embedded, log_probabilities
-from hangar_worker.prompt import TokenPrompt
 from hangar_worker.faults import invalid
+from hangar_worker.prompt import TokenPrompt
 
 
 def measure(
@@ -49,5 +50,5 @@ def warm_distribution(engine: AutoregressiveEngine, embedded: Embedded, border: 
 
 def difference(one: mx.array, other: mx.array) -> float:
     """Largest absolute difference; a value that is not a number counts as the largest float."""
-    found = float(mx.max(mx.abs(one - other)).item())
+    found = cast("float", mx.max(mx.abs(one - other)).item())
     return found if math.isfinite(found) else 1.7e308

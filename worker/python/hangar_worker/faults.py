@@ -89,7 +89,14 @@ def invalid(what: str) -> FaultError:
 
 
 # Words by which the allocators of the CPU and Metal back ends say that memory ran out.
-_OUT_OF_MEMORY = ("out of memory", "insufficient memory", "unable to allocate", "bad_alloc", "[malloc]", "metal::malloc")
+_OUT_OF_MEMORY = (
+    "out of memory",
+    "insufficient memory",
+    "unable to allocate",
+    "bad_alloc",
+    "[malloc]",
+    "metal::malloc",
+)
 
 
 def from_exception(error: BaseException, doing: str) -> Fault:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+import mlx.core as mx
 from mlx.utils import tree_flatten
 from mlx_vlm.utils import load_model
 
@@ -86,9 +87,10 @@ def media_tokens(network: Any) -> MediaTokens:
 
 def count_parameters(network: Any) -> int:
     """Parameters as trained: a packed weight counts each of the numbers packed in it."""
-    packed = {path: module.bits for path, module in network.named_modules() if isinstance(getattr(module, "bits", None), int)}
+    modules = network.named_modules()
+    packed = {path: module.bits for path, module in modules if isinstance(getattr(module, "bits", None), int)}
     total = 0
-    for path, value in tree_flatten(network.parameters()):
+    for path, value in _tensors(network):
         owner, _, name = path.rpartition(".")
         if owner not in packed:
             total += value.size
@@ -99,7 +101,12 @@ def count_parameters(network: Any) -> int:
 
 def holds(network: Any, tensor: str) -> bool:
     """Whether the loaded network has a parameter of this name."""
-    return any(name == tensor for name, _ in tree_flatten(network.parameters()))
+    return any(name == tensor for name, _ in _tensors(network))
+
+
+def _tensors(network: Any) -> list[tuple[str, mx.array]]:
+    flat: Any = tree_flatten(network.parameters())
+    return list(flat)
 
 
 def _named(text: str) -> FaultError:

@@ -104,9 +104,8 @@ class MediaReader:
             raise invalid(f"{where}: {len(data)} bytes are not whole 32-bit samples")
         samples = np.frombuffer(data, "<f4").astype(np.float32)
         if not SHORTEST_CLIP_SAMPLES <= len(samples) <= LONGEST_CLIP_SAMPLES:
-            raise invalid(
-                f"{where}: {len(samples)} samples; a clip holds {SHORTEST_CLIP_SAMPLES} to {LONGEST_CLIP_SAMPLES} at 16 kHz"
-            )
+            allowed = f"{SHORTEST_CLIP_SAMPLES} to {LONGEST_CLIP_SAMPLES}"
+            raise invalid(f"{where}: {len(samples)} samples; a clip holds {allowed} at 16 kHz")
         if not np.isfinite(samples).all():
             raise invalid(f"{where}: samples must be finite numbers")
         padded = np.pad(samples, (0, -len(samples) % _SAMPLES_PER_TOKEN))

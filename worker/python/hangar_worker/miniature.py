@@ -58,7 +58,9 @@ FAMILY = (E2B, E4B, A4B_26B, DENSE_31B)
 """All four."""
 
 
-def write(folder: Path, shape: Shape, *, shared_layers: int | None = None, store_shared: bool = False, number: int = 0) -> None:
+def write(
+    folder: Path, shape: Shape, *, shared_layers: int | None = None, store_shared: bool = False, number: int = 0
+) -> None:
     """Writes config.json and weights drawn from `number`; no tokenizer.
 
     `shared_layers` overrides the shape's own count. `store_shared` also stores keys and values for the

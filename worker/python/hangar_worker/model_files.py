@@ -162,17 +162,21 @@ def _tensor_names(folder: Path, name: str) -> set[str]:
 
 def _tensor_end(name: str, tensor: str, entry: object) -> int:
     """Where a tensor's bytes end, after checking them against its shape."""
+    contradiction = FaultError(ModelDamaged(file=name, what=f"header entry {_short(tensor)} contradicts itself"))
+    if not isinstance(entry, dict):
+        raise contradiction
     try:
-        assert isinstance(entry, dict)
         kind, shape, (start, end) = entry["dtype"], entry["shape"], entry["data_offsets"]
         bits = _BITS.get(kind)
-        if bits is None:
-            raise FaultError(ModelUnsupported(what=f"{name} holds tensors of type {_short(kind)}"))
-        if 0 <= start and (end - start) * 8 == bits * math.prod(shape) and all(size >= 0 for size in shape):
-            return int(end)
-    except (AssertionError, KeyError, TypeError, ValueError):
-        pass
-    raise FaultError(ModelDamaged(file=name, what=f"header entry {_short(tensor)} contradicts itself"))
+        sound = start >= 0 and all(size >= 0 for size in shape)
+        fits = bits is None or (end - start) * 8 == bits * math.prod(shape)
+    except (KeyError, TypeError, ValueError):
+        raise contradiction from None
+    if bits is None:
+        raise FaultError(ModelUnsupported(what=f"{name} holds tensors of type {_short(kind)}"))
+    if not (sound and fits):
+        raise contradiction
+    return int(end)
 
 
 def _short(value: object) -> str:

@@ -19,7 +19,7 @@ class Service:
         """Takes the pipe and what verification said."""
         self._pipe = pipe
         self._verdict = verdict
-        self._session: "Session | None" = None
+        self._session: Session | None = None
 
     def run(self) -> None:
         """Answers commands until `shutdown`."""
@@ -126,7 +126,9 @@ class Service:
             generation_ms=(ended - (first or ended)) * 1000,
         )
         use = frames.TokenUse(prompt_tokens=tokens, cached_tokens=0, completion_tokens=made)
-        log.event("info", "finished", request=request, reason=answer.reason, prompt_tokens=tokens, completion_tokens=made)
+        log.event(
+            "info", "finished", request=request, reason=answer.reason, prompt_tokens=tokens, completion_tokens=made
+        )
         send(pipe, frames.Finished(request, answer.reason, use, timings, session.memory()))
 
 

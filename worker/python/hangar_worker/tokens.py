@@ -98,7 +98,9 @@ def _check_kind(tokenizer_json: dict[str, Any]) -> None:
         and bool(model.get("byte_fallback"))
         and _SPACE in decoder
         and isinstance(tokenizer_json.get("added_tokens"), list)
-        and all(isinstance(each, dict) and "id" in each and "content" in each for each in tokenizer_json["added_tokens"])
+        and all(
+            isinstance(each, dict) and "id" in each and "content" in each for each in tokenizer_json["added_tokens"]
+        )
     )
     if not gemma:
         raise FaultError(ModelUnsupported(what=f"{_FILE} is not a Gemma tokenizer (BPE with byte fallback)"))

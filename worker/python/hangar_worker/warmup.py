@@ -1,5 +1,6 @@
 """First runs after loading: compile kernels, and measure the chunk size that suits this machine."""
 
+import math
 import time
 from collections.abc import Callable
 
@@ -7,7 +8,7 @@ import mlx.core as mx
 import numpy as np
 
 from hangar_worker import chunks, frames
-from hangar_worker.engine import AutoregressiveEngine
+from hangar_worker.engine import AutoregressiveEngine, Embedded
 from hangar_worker.load import LoadedModel
 from hangar_worker.media import AudioInput, ImageInput
 from hangar_worker.prompt import Span, TokenPrompt
@@ -64,20 +65,18 @@ def _words(model: LoadedModel, tokens: int) -> TokenPrompt:
 def _measure(engine: AutoregressiveEngine, model: LoadedModel, window_tokens: int) -> int:
     """The candidate with the best time per token; ties within noise go to the smaller, which cancels sooner."""
     limit = time.monotonic() + _BUDGET_SECONDS
-    best, best_seconds = chunks.CANDIDATES[0], float("inf")
+    best, best_seconds = chunks.CANDIDATES[0], math.inf
     for chunk in chunks.CANDIDATES:
-        if best_seconds < float("inf") and (chunk > window_tokens or chunk > 2 * best or time.monotonic() > limit):
+        if best_seconds < math.inf and (chunk > min(window_tokens, 2 * best) or time.monotonic() > limit):
             break
         embedded = engine.embed(_words(model, max(chunk, _BASE_TOKENS)))
-        seconds = min(_timed(engine, embedded.tokens, lambda: engine.prefill(  # noqa: B023 - called at once
-            embedded, engine.new_cache(), chunk_tokens=chunk)) for _ in range(_ROUNDS))
+        seconds = min(_seconds_a_token(engine, embedded, chunk) for _ in range(_ROUNDS))
         if seconds < best_seconds * 0.95:
             best, best_seconds = chunk, seconds
     return best
 
 
-def _timed(engine: AutoregressiveEngine, tokens: int, act: Callable[[], mx.array]) -> float:
-    del engine
+def _seconds_a_token(engine: AutoregressiveEngine, embedded: Embedded, chunk: int) -> float:
     started = time.monotonic()
-    mx.eval(act())
-    return (time.monotonic() - started) / tokens
+    mx.eval(engine.prefill(embedded, engine.new_cache(), chunk_tokens=chunk))
+    return (time.monotonic() - started) / embedded.tokens

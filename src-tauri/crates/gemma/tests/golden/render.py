@@ -67,9 +67,7 @@ RECALL = [
 CASES: dict[str, dict[str, Any]] = {
     "one_question": {"messages": [user()]},
     "recall_over_two_turns": {"messages": RECALL},
-    "long_history": {
-        "messages": [*RECALL, say("assistant", "amber lantern seven."), user("thanks"), *RECALL[1:]]
-    },
+    "long_history": {"messages": [*RECALL, say("assistant", "amber lantern seven."), user("thanks"), *RECALL[1:]]},
     "system_first": {"messages": [say("system", "be brief."), user()]},
     "system_alone": {"messages": [say("system", "write a poem.")]},
     "system_empty": {"messages": [say("system", ""), user()]},
@@ -175,9 +173,7 @@ def main() -> None:
             add_generation_prompt=True,
         )
         cases.append({"name": name, "messages": case["messages"], "tools": tools, "expected": expected})
-    (HERE / "render.json").write_text(
-        json.dumps(cases, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
-    )
+    (HERE / "render.json").write_text(json.dumps(cases, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
