@@ -1,0 +1,148 @@
+//! What can be said on the command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+/// A loopback server for Gemma 4 on this machine.
+#[derive(Debug, Parser)]
+#[command(
+    name = "hangar",
+    version,
+    about = "A loopback server for Gemma 4 on this machine.",
+    after_help = "Environment:\n  \
+        HANGAR_HOME     folder that holds all state (local.json, logs, runtimes)\n  \
+        HANGAR_PORT     port to listen on; it must be free\n  \
+        HANGAR_RUNTIME  Python runtime to use instead of the one in HANGAR_HOME\n  \
+        HANGAR_LOG      what to log, such as info or debug"
+)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Serve in this terminal until Ctrl-C.
+    Serve(Serve),
+    /// Serve in the background, and print the address once it answers.
+    Start(Start),
+    /// End the server of this HANGAR_HOME and wait until it is gone.
+    Stop,
+    /// Stop, then start.
+    Restart(Start),
+    /// Show what the server and its worker are doing.
+    State(State),
+    /// Make, find or mend the Python runtime.
+    #[command(subcommand)]
+    Runtime(Runtime),
+    /// Prove that things work.
+    #[command(subcommand)]
+    Check(Check),
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Serve {
+    /// Port to listen on; without it the last one used, or the next free one from 4017.
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) port: Option<u16>,
+    /// Leave the terminal's session; `hangar start` says this to the process it starts.
+    #[arg(long, hide = true)]
+    pub(crate) detached: bool,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Start {
+    /// Port to listen on; without it the last one used, or the next free one from 4017.
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) port: Option<u16>,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct State {
+    /// Print JSON: what /health, /ready and /admin/stats answer.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum Runtime {
+    /// Make the runtime where there is none; a whole one is left as it is.
+    Ensure(Making),
+    /// Print where the runtime is.
+    Path(Where),
+    /// Compare the runtime with its pins and measure its exactness.
+    Verify(Verify),
+    /// Make the runtime anew, whatever is there.
+    Repair(Making),
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Where {
+    /// Folder of runtimes instead of HANGAR_HOME/runtimes; HANGAR_RUNTIME still wins.
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) runtimes_dir: Option<PathBuf>,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Making {
+    #[command(flatten)]
+    pub(crate) place: Where,
+    /// Print the runtime's folder as the last line.
+    #[arg(long)]
+    pub(crate) print_path: bool,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Verify {
+    #[command(flatten)]
+    pub(crate) place: Where,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum Check {
+    /// Ask the built-in model what it must know, through a real worker: recall, tool call, image, speech, exactness.
+    #[command(name = "self")]
+    Itself(CheckSelf),
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct CheckSelf {
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_arguments_are_sound() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn the_help_says_what_can_be_done() {
+        let mut command = Arguments::command();
+        command.build();
+        let mut text = command.render_long_help().to_string();
+        for name in ["serve", "start", "state", "runtime", "check"] {
+            let below = command.find_subcommand_mut(name).unwrap();
+            text.push_str(&format!("\n==== {name}\n{}", below.render_long_help()));
+        }
+        insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn port_zero_is_no_port() {
+        assert!(Arguments::try_parse_from(["hangar", "serve", "--port", "0"]).is_err());
+        assert!(Arguments::try_parse_from(["hangar", "serve", "--port", "70000"]).is_err());
+        assert!(Arguments::try_parse_from(["hangar", "serve", "--port", "4018"]).is_ok());
+    }
+}

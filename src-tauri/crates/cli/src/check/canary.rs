@@ -1,0 +1,252 @@
+//! What the built-in model is asked, read from the folder that ships with it.
+
+use std::fmt;
+use std::path::Path;
+
+use hangar_gemma::{Message, Part, Role, ToolDeclaration};
+use hangar_media::{decode_audio, decode_image};
+use hangar_protocol::{Group, Media, Prompt, Segment};
+use serde::Deserialize;
+
+use crate::failure::Failure;
+
+/// One question with the answer it must get.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Canary {
+    /// What is proved.
+    pub(crate) name: String,
+    /// The question, rendered.
+    pub(crate) prompt: Prompt,
+    /// The answer.
+    pub(crate) expected: Expected,
+}
+
+/// What an answer must be.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub(crate) enum Expected {
+    /// Exactly this text.
+    Text {
+        /// The text.
+        text: String,
+    },
+    /// Exactly this markup, control tokens by name.
+    Markup {
+        /// The markup.
+        markup: String,
+    },
+    /// Log-probabilities after a warm start as after a cold one.
+    Exact {
+        /// Largest difference that may be.
+        limit: f64,
+    },
+}
+
+impl fmt::Display for Expected {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text { text } => formatter.write_str(text),
+            Self::Markup { markup } => formatter.write_str(markup),
+            Self::Exact { limit } => write!(formatter, "at most {limit:e} apart"),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct List {
+    canaries: Vec<Written>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    name: String,
+    messages: Vec<WrittenMessage>,
+    #[serde(default)]
+    tools: Vec<WrittenTool>,
+    expected: Expected,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenMessage {
+    role: WrittenRole,
+    parts: Vec<WrittenPart>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum WrittenRole {
+    User,
+    Assistant,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum WrittenPart {
+    Text(String),
+    Image(String),
+    Audio(String),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenTool {
+    name: String,
+    description: String,
+    parameters: serde_json::Value,
+}
+
+/// Reads and renders all canaries of a folder.
+pub(crate) fn read(folder: &Path) -> Result<Vec<Canary>, Failure> {
+    let file = folder.join("canaries.json");
+    let text = std::fs::read(&file).map_err(at("read", &file))?;
+    let list: List = serde_json::from_slice(&text).map_err(wrong(&file))?;
+    if list.canaries.is_empty() {
+        return Err(wrong(&file)("it holds no canary"));
+    }
+    list.canaries
+        .into_iter()
+        .map(|written| render(folder, &file, written))
+        .collect()
+}
+
+fn render(folder: &Path, file: &Path, written: Written) -> Result<Canary, Failure> {
+    let mut media = Vec::new();
+    let mut messages = Vec::with_capacity(written.messages.len());
+    for message in written.messages {
+        let mut parts = Vec::with_capacity(message.parts.len());
+        for part in message.parts {
+            parts.push(read_part(folder, part, &mut media)?);
+        }
+        let role = match message.role {
+            WrittenRole::User => Role::User,
+            WrittenRole::Assistant => Role::Assistant,
+        };
+        messages.push(Message { role, parts });
+    }
+    let tools: Vec<ToolDeclaration> = written
+        .tools
+        .into_iter()
+        .map(|tool| ToolDeclaration {
+            name: tool.name,
+            description: tool.description,
+            parameters: tool.parameters,
+        })
+        .collect();
+    let groups = hangar_gemma::render(&messages, &tools).map_err(wrong(file))?;
+    let groups = groups.into_iter().map(|group| Group {
+        segments: group.segments.into_iter().map(segment).collect(),
+    });
+    let prompt = Prompt {
+        groups: groups.collect(),
+        media,
+    };
+    Ok(Canary {
+        name: written.name,
+        prompt,
+        expected: written.expected,
+    })
+}
+
+fn read_part(folder: &Path, part: WrittenPart, media: &mut Vec<Media>) -> Result<Part, Failure> {
+    let next = u32::try_from(media.len()).unwrap_or(u32::MAX);
+    let open = |name: &str| {
+        let path = folder.join(name);
+        std::fs::read(&path)
+            .map_err(at("read", &path))
+            .map(|bytes| (path, bytes))
+    };
+    match part {
+        WrittenPart::Text(text) => Ok(Part::Text(text)),
+        WrittenPart::Image(name) => {
+            let (path, bytes) = open(&name)?;
+            let image = decode_image(&bytes).map_err(wrong(&path))?;
+            let (width, height) = (image.width(), image.height());
+            media.push(Media::Rgb8 {
+                width,
+                height,
+                data_base64: image.to_base64(),
+            });
+            Ok(Part::Image(next))
+        }
+        WrittenPart::Audio(name) => {
+            let (path, bytes) = open(&name)?;
+            let audio = decode_audio(&bytes).map_err(wrong(&path))?;
+            media.push(Media::Pcm16k {
+                data_base64: audio.to_base64(),
+            });
+            Ok(Part::Audio(next))
+        }
+    }
+}
+
+fn segment(segment: hangar_gemma::Segment) -> Segment {
+    match segment {
+        hangar_gemma::Segment::Text(text) => Segment::Text { text },
+        hangar_gemma::Segment::Control(token) => Segment::Control {
+            token: token.as_str().to_owned(),
+        },
+        hangar_gemma::Segment::Image(media) => Segment::Image { media },
+        hangar_gemma::Segment::Audio(media) => Segment::Audio { media },
+    }
+}
+
+fn at(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Failure {
+    let path = path.to_owned();
+    move |source| Failure::File { action, path, source }
+}
+
+fn wrong<E: fmt::Display>(file: &Path) -> impl FnOnce(E) -> Failure {
+    let file = file.to_owned();
+    move |what| Failure::Canary {
+        file,
+        what: what.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(text: &str) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("canaries.json"), text).unwrap();
+        folder
+    }
+
+    #[test]
+    fn a_written_canary_becomes_a_prompt() {
+        let folder = folder(
+            r#"{"canaries":[{"name":"recall","messages":[{"role":"user","parts":[{"text":"hi"}]}],
+                "expected":{"kind":"text","text":"hello"}}]}"#,
+        );
+        let canaries = read(folder.path()).unwrap();
+        assert_eq!(canaries[0].expected, Expected::Text { text: "hello".into() });
+        assert!(canaries[0].prompt.groups.len() >= 2 && canaries[0].prompt.media.is_empty());
+    }
+
+    #[test]
+    fn missing_and_damaged_files_are_named() {
+        let with_image = |name: &str| {
+            format!(
+                r#"{{"canaries":[{{"name":"x","messages":[{{"role":"user","parts":[{{"image":"{name}"}}]}}],
+                    "expected":{{"kind":"exact","limit":1e-4}}}}]}}"#
+            )
+        };
+        let missing = folder(&with_image("none.png"));
+        assert!(read(missing.path()).unwrap_err().to_string().contains("none.png"));
+        let damaged = folder(&with_image("bad.png"));
+        std::fs::write(damaged.path().join("bad.png"), b"not a png").unwrap();
+        assert!(read(damaged.path()).unwrap_err().to_string().contains("bad.png"));
+        for text in ["", "{}", r#"{"canaries":[]}"#, r#"{"canaries":[{"name":1}]}"#] {
+            assert!(
+                read(folder(text).path())
+                    .unwrap_err()
+                    .to_string()
+                    .contains("canaries.json")
+            );
+        }
+    }
+}

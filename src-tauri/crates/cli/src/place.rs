@@ -1,0 +1,23 @@
+//! Where this command works: state folder, settings, resources.
+
+use hangar_config::{Environment, Home, LoadedSettings};
+
+use crate::failure::Failure;
+
+/// The state folder that the environment names.
+pub(crate) fn home() -> Result<Home, Failure> {
+    Ok(Home::from_environment(variable)?)
+}
+
+/// The settings in that folder.
+pub(crate) fn settings(home: &Home) -> Result<LoadedSettings, Failure> {
+    let environment = Environment {
+        port: variable("HANGAR_PORT"),
+        log: variable("HANGAR_LOG"),
+    };
+    Ok(hangar_config::load(home, &environment)?)
+}
+
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
