@@ -18,10 +18,17 @@ impl ScriptedLaunch {
     ///
     /// # Errors
     /// What the system said when the script cannot be written.
-    pub fn new(program: impl Into<PathBuf>, folder: &Path, lives: &serde_json::Value) -> std::io::Result<Self> {
+    pub fn new(
+        program: impl Into<PathBuf>,
+        folder: &Path,
+        lives: &serde_json::Value,
+    ) -> std::io::Result<Self> {
         let script = folder.join("script.json");
         std::fs::write(&script, lives.to_string())?;
-        Ok(Self { program: program.into(), script })
+        Ok(Self {
+            program: program.into(),
+            script,
+        })
     }
 }
 

@@ -5,7 +5,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
 use hangar_protocol::{
-    FrameError, FromWorker, Generate, Load, MAX_TO_WORKER_BYTES, Pong, Probe, RequestId, Splitter, ToWorker, decode,
+    FrameError, FromWorker, Generate, Load, MAX_TO_WORKER_BYTES, Pong, Probe, RequestId, Splitter, ToWorker,
+    decode,
 };
 
 use crate::{CancelFlags, Counters, Outlet};
@@ -46,7 +47,11 @@ pub struct Pipe {
 impl Pipe {
     /// A pipe that writes through `outlet`.
     pub fn new(outlet: Outlet) -> Self {
-        Self { outlet, counters: Counters::default(), cancels: CancelFlags::default() }
+        Self {
+            outlet,
+            counters: Counters::default(),
+            cancels: CancelFlags::default(),
+        }
     }
 
     /// Writes a frame of the engine and forgets the cancel marks of a request that it ends.
@@ -80,7 +85,11 @@ pub fn read_frames(mut reader: impl Read, pipe: &Pipe, commands: &Sender<Command
                         continue;
                     }
                     ToWorker::Ping(ping) => {
-                        if pipe.outlet.send(&FromWorker::Pong(Pong { nonce: ping.nonce })).is_err() {
+                        if pipe
+                            .outlet
+                            .send(&FromWorker::Pong(Pong { nonce: ping.nonce }))
+                            .is_err()
+                        {
                             return Ended::ServerGone;
                         }
                         continue;
@@ -163,8 +172,14 @@ mod tests {
         let (pipe, sink) = pipe();
         let (sender, receiver) = channel();
         let input = b"{\"type\":\"ping\",\"nonce\":7}\n{\"type\":\"cancel\",\"request\":3}\n{\"type\":\"shutdown\"}\n";
-        assert!(matches!(read_frames(&input[..], &pipe, &sender), Ended::ServerGone));
-        assert_eq!(sink.0.lock().unwrap().as_slice(), b"{\"type\":\"pong\",\"nonce\":7}\n");
+        assert!(matches!(
+            read_frames(&input[..], &pipe, &sender),
+            Ended::ServerGone
+        ));
+        assert_eq!(
+            sink.0.lock().unwrap().as_slice(),
+            b"{\"type\":\"pong\",\"nonce\":7}\n"
+        );
         assert!(pipe.cancels.is_asked(RequestId(3)));
         assert_eq!(receiver.try_iter().collect::<Vec<_>>(), [Command::Shutdown]);
     }
@@ -180,12 +195,21 @@ mod tests {
     #[test]
     fn beats_carry_rising_numbers_and_the_latest_counters() {
         let (pipe, sink) = pipe();
-        pipe.counters.set(hangar_protocol::Phase::Prefill, Some(RequestId(1)), 256, 670);
+        pipe.counters
+            .set(hangar_protocol::Phase::Prefill, Some(RequestId(1)), 256, 670);
         let (keep, closed) = channel();
         std::thread::scope(|scope| {
             let pipe = &pipe;
             scope.spawn(move || beat_until_closed(pipe, Duration::from_millis(1), &closed));
-            while sink.0.lock().unwrap().iter().filter(|byte| **byte == b'\n').count() < 2 {
+            while sink
+                .0
+                .lock()
+                .unwrap()
+                .iter()
+                .filter(|byte| **byte == b'\n')
+                .count()
+                < 2
+            {
                 std::thread::yield_now();
             }
             drop(keep);

@@ -8,9 +8,9 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use hangar_protocol::{
-    Accepted, Failed, FinishReason, Finished, FromWorker, Generate, Hello, LoadFailed, Loaded, MAX_FROM_WORKER_BYTES,
-    MemoryUse, ModelFacts, PROTOCOL_VERSION, Phase, Piece, Pieces, ProbeReport, Probed, RequestId, Timings, TokenUse,
-    Verdict, WorkerFault,
+    Accepted, Failed, FinishReason, Finished, FromWorker, Generate, Hello, LoadFailed, Loaded,
+    MAX_FROM_WORKER_BYTES, MemoryUse, ModelFacts, PROTOCOL_VERSION, Phase, Piece, Pieces, ProbeReport,
+    Probed, RequestId, Timings, TokenUse, Verdict, WorkerFault,
 };
 use serde_json::Value;
 
@@ -92,7 +92,9 @@ impl Life {
     /// Names the key that cannot be read.
     pub fn from_json(value: &Value) -> Result<Self, String> {
         let mut life = Self::default();
-        let Some(object) = value.as_object() else { return Err("a life is an object".into()) };
+        let Some(object) = value.as_object() else {
+            return Err("a life is an object".into());
+        };
         for (key, value) in object {
             let wrong = || format!("key {key} has a value that cannot be used: {value}");
             match key.as_str() {
@@ -100,7 +102,9 @@ impl Life {
                 "protocol" => life.protocol = serde_json::from_value(value.clone()).map_err(|_| wrong())?,
                 "verdict" => life.verdict = serde_json::from_value(value.clone()).map_err(|_| wrong())?,
                 "load_delay_ms" => life.load_delay_ms = value.as_u64().ok_or_else(wrong)?,
-                "load_fault" => life.load_fault = serde_json::from_value(value.clone()).map_err(|_| wrong())?,
+                "load_fault" => {
+                    life.load_fault = serde_json::from_value(value.clone()).map_err(|_| wrong())?
+                }
                 "pieces" => life.pieces = serde_json::from_value(value.clone()).map_err(|_| wrong())?,
                 "piece_delay_ms" => life.piece_delay_ms = value.as_u64().ok_or_else(wrong)?,
                 "ending" => life.ending = value.as_str().and_then(Ending::from_word).ok_or_else(wrong)?,
@@ -139,9 +143,15 @@ pub fn next_life(script: &Path) -> Result<Life, String> {
     let text = std::fs::read_to_string(script).map_err(|error| error.to_string())?;
     let lives: Vec<Value> = serde_json::from_str(&text).map_err(|error| error.to_string())?;
     let counter = script.with_extension("starts");
-    let starts = std::fs::read_to_string(&counter).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0_usize);
+    let starts = std::fs::read_to_string(&counter)
+        .ok()
+        .and_then(|text| text.trim().parse().ok())
+        .unwrap_or(0_usize);
     std::fs::write(&counter, (starts + 1).to_string()).map_err(|error| error.to_string())?;
-    let life = lives.get(starts).or(lives.last()).ok_or("a script holds at least one life")?;
+    let life = lives
+        .get(starts)
+        .or(lives.last())
+        .ok_or("a script holds at least one life")?;
     Life::from_json(life)
 }
 
@@ -165,7 +175,11 @@ pub fn live(life: &Life) -> i32 {
             beat_until_closed(&beating, Duration::from_millis(20), &closed);
         });
     }
-    let mut engine = Scripted { life, pipe: &pipe, server: &ended };
+    let mut engine = Scripted {
+        life,
+        pipe: &pipe,
+        server: &ended,
+    };
     match engine.run(&commands) {
         Err(Over(status)) => status,
         Ok(()) => 0,
@@ -199,7 +213,11 @@ impl Scripted<'_> {
                 Ok(Command::Generate(generate)) => self.generate(&generate)?,
                 Ok(Command::Probe(probe)) => self.emit(&FromWorker::Probed(Probed {
                     request: probe.request,
-                    report: ProbeReport { worst_abs_logprob: 0.0, borders: 1, prompt_tokens: 2 },
+                    report: ProbeReport {
+                        worst_abs_logprob: 0.0,
+                        borders: 1,
+                        prompt_tokens: 2,
+                    },
                 }))?,
                 Ok(Command::Shutdown) if self.life.heeds_shutdown => return Ok(()),
                 Ok(Command::Shutdown) => {}
@@ -232,10 +250,19 @@ impl Scripted<'_> {
 
     fn generate(&mut self, generate: &Generate) -> Result<(), Over> {
         let request = generate.request;
-        self.emit(&FromWorker::Accepted(Accepted { request, prompt_tokens: 3, cached_tokens: 0 }))?;
+        self.emit(&FromWorker::Accepted(Accepted {
+            request,
+            prompt_tokens: 3,
+            cached_tokens: 0,
+        }))?;
         let mut sent: u32 = 0;
         for piece in &self.life.pieces {
-            self.pipe.counters.set(Phase::Decode, Some(request), sent.into(), generate.max_tokens.into());
+            self.pipe.counters.set(
+                Phase::Decode,
+                Some(request),
+                sent.into(),
+                generate.max_tokens.into(),
+            );
             let cancelled = self.pause_unless_cancelled(request, self.life.piece_delay_ms)?;
             if cancelled {
                 return self.finish(request, FinishReason::Cancelled, sent);
@@ -243,7 +270,10 @@ impl Scripted<'_> {
             if sent == generate.max_tokens {
                 return self.finish(request, FinishReason::Length, sent);
             }
-            self.emit(&FromWorker::Pieces(Pieces { request, pieces: vec![Piece::Text { text: piece.clone() }] }))?;
+            self.emit(&FromWorker::Pieces(Pieces {
+                request,
+                pieces: vec![Piece::Text { text: piece.clone() }],
+            }))?;
             sent += 1;
         }
         match self.life.ending {
@@ -256,7 +286,9 @@ impl Scripted<'_> {
             Ending::Oversized => self.raw(&vec![b'x'; MAX_FROM_WORKER_BYTES + 2]),
             Ending::Fault => self.emit(&FromWorker::Failed(Failed {
                 request,
-                fault: WorkerFault::Engine { what: "ScriptedError".into() },
+                fault: WorkerFault::Engine {
+                    what: "ScriptedError".into(),
+                },
             })),
         }
     }
@@ -266,9 +298,20 @@ impl Scripted<'_> {
         self.emit(&FromWorker::Finished(Finished {
             request,
             reason,
-            tokens: TokenUse { prompt_tokens: 3, cached_tokens: 0, completion_tokens: sent },
-            timings: Timings { prefill_ms: 1.0, generation_ms: 2.0 },
-            memory: MemoryUse { active_bytes: 1024, peak_bytes: 2048, cache_bytes: 0 },
+            tokens: TokenUse {
+                prompt_tokens: 3,
+                cached_tokens: 0,
+                completion_tokens: sent,
+            },
+            timings: Timings {
+                prefill_ms: 1.0,
+                generation_ms: 2.0,
+            },
+            memory: MemoryUse {
+                active_bytes: 1024,
+                peak_bytes: 2048,
+                cache_bytes: 0,
+            },
         }))
     }
 

@@ -33,7 +33,9 @@ pub enum WorkerFault {
         what: String,
     },
     /// Prompt and answer do not fit the window.
-    #[error("prompt of {prompt_tokens} tokens plus {max_tokens} to generate exceeds the window of {window_tokens}")]
+    #[error(
+        "prompt of {prompt_tokens} tokens plus {max_tokens} to generate exceeds the window of {window_tokens}"
+    )]
     ContextLengthExceeded {
         /// Tokens of the prompt.
         prompt_tokens: u32,

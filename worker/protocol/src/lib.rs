@@ -11,9 +11,9 @@ mod frames;
 pub use codec::{FrameError, MAX_FROM_WORKER_BYTES, MAX_TO_WORKER_BYTES, Splitter, decode, encode};
 pub use fault::WorkerFault;
 pub use frames::{
-    Accepted, Beat, Cancel, Failed, FinishReason, Finished, FromWorker, Generate, Group, Hello, Load, LoadFailed,
-    Loaded, Media, MemoryUse, ModelFacts, Phase, Piece, Pieces, Ping, Pong, Probe, ProbeReport, Probed, Prompt,
-    RequestId, Sampling, Segment, Timings, ToWorker, TokenUse, Verdict,
+    Accepted, Beat, Cancel, Failed, FinishReason, Finished, FromWorker, Generate, Group, Hello, Load,
+    LoadFailed, Loaded, Media, MemoryUse, ModelFacts, Phase, Piece, Pieces, Ping, Pong, Probe, ProbeReport,
+    Probed, Prompt, RequestId, Sampling, Segment, Timings, ToWorker, TokenUse, Verdict,
 };
 
 /// Version of every shape in this crate; the worker's `hello` carries it and the server refuses another.

@@ -31,7 +31,16 @@ fn every_frame_from_a_worker_reads_and_writes_as_in_the_transcript() {
     check::<FromWorker>(
         include_str!("../../../tests/golden/from_worker.jsonl"),
         &[
-            "hello", "beat", "loaded", "load_failed", "accepted", "pieces", "finished", "failed", "probed", "pong",
+            "hello",
+            "beat",
+            "loaded",
+            "load_failed",
+            "accepted",
+            "pieces",
+            "finished",
+            "failed",
+            "probed",
+            "pong",
         ],
     );
 }

@@ -39,6 +39,9 @@ pub(crate) enum Command {
     /// Prove that things work.
     #[command(subcommand)]
     Check(Check),
+    /// Measure ratios against the engine alone and against named peers.
+    #[command(subcommand)]
+    Bench(Bench),
 }
 
 #[derive(Clone, Debug, Args)]
@@ -116,6 +119,25 @@ pub(crate) struct CheckSelf {
     pub(crate) json: bool,
 }
 
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum Bench {
+    /// What the server adds to the engine: time to first text, tokens a second, start, memory.
+    Overhead(Overhead),
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Overhead {
+    /// Interleaved rounds; each figure is the median of them.
+    #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) rounds: u32,
+    /// Python that has mlx_vlm.server, to measure it beside ours.
+    #[arg(long, value_name = "PYTHON")]
+    pub(crate) peer: Option<PathBuf>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
@@ -132,7 +154,7 @@ mod tests {
         let mut command = Arguments::command();
         command.build();
         let mut text = command.render_long_help().to_string();
-        for name in ["serve", "start", "state", "runtime", "check"] {
+        for name in ["serve", "start", "state", "runtime", "check", "bench"] {
             let below = command.find_subcommand_mut(name).unwrap();
             text.push_str(&format!("\n==== {name}\n{}", below.render_long_help()));
         }

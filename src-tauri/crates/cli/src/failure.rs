@@ -89,6 +89,9 @@ pub(crate) enum Failure {
         /// What happened.
         what: String,
     },
+    /// A bench could not be carried out.
+    #[error(transparent)]
+    Bench(#[from] crate::bench::BenchError),
     /// A canary's file is not as it must be.
     #[error("{} is wrong: {what}", file.display())]
     Canary {
@@ -122,6 +125,7 @@ impl Failure {
             Self::Nameless => Some("wait a moment and try again".to_owned()),
             Self::NotTold { .. } => Some("stop it as the user who started it".to_owned()),
             Self::NoAnswer { .. } => Some("try `hangar restart`".to_owned()),
+            Self::Bench(_) => Some("run it from a checkout, after `npm start` worked there".to_owned()),
             Self::Canary { .. } => Some("restore the worker/pocket folder from the repository".to_owned()),
         }
     }

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod ask;
+mod bench;
 mod check;
 mod detached;
 mod failure;
@@ -37,6 +38,7 @@ fn carry_out(command: Command) -> Result<ExitCode, Failure> {
         Command::State(options) => state::state(&options),
         Command::Runtime(command) => runtime::runtime(&command),
         Command::Check(command) => on_one_thread(check::check(&command)),
+        Command::Bench(command) => bench::bench(&command),
     }
 }
 

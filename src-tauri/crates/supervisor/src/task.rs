@@ -436,9 +436,11 @@ impl Task {
             }
             _ => None,
         };
-        let (phase, phase_done, phase_total) = match self.child.phase {
-            Some((phase, done, total)) => (Some(phase), done, total),
-            None => (None, 0, 0),
+        // Beats come twice a second; what the lifecycle knows better is not left to them.
+        let (phase, phase_done, phase_total) = match (word, self.child.phase) {
+            (StateWord::Ready, _) => (Some(Phase::Idle), 0, 0),
+            (_, Some((phase, done, total))) => (Some(phase), done, total),
+            (_, None) => (None, 0, 0),
         };
         let snapshot = Snapshot {
             state: word,

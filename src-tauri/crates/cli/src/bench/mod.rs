@@ -1,0 +1,63 @@
+//! `hangar bench`: ratios against named peers in one run, never a judgement in a test.
+
+mod floor;
+mod http;
+mod overhead;
+mod peer;
+mod report;
+mod served;
+mod spread;
+mod words;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use crate::arguments::{Bench, Overhead};
+use crate::failure::Failure;
+use crate::say;
+
+/// Carries out one of the benches.
+pub(crate) fn bench(command: &Bench) -> Result<ExitCode, Failure> {
+    match command {
+        Bench::Overhead(options) => measure_overhead(options),
+    }
+}
+
+/// Why a bench could not be carried out.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum BenchError {
+    /// A process of the bench did not start or ended early.
+    #[error("{who} {what}")]
+    Process {
+        /// Which one.
+        who: &'static str,
+        /// What happened, with its last words.
+        what: String,
+    },
+    /// An answer is not what was asked for.
+    #[error("{who} answered with what cannot be used: {what}")]
+    Answer {
+        /// Who answered.
+        who: &'static str,
+        /// What was wrong.
+        what: String,
+    },
+    /// A file of the bench cannot be used.
+    #[error("{} cannot be used: {source}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+fn measure_overhead(options: &Overhead) -> Result<ExitCode, Failure> {
+    let report = overhead::measure(options)?;
+    if options.json {
+        say::line(&serde_json::to_string_pretty(&report).unwrap_or_default());
+    } else {
+        say::line(&report.text());
+    }
+    Ok(ExitCode::SUCCESS)
+}
