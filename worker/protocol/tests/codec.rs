@@ -1,4 +1,5 @@
 //! The codec under every way of cutting, and under what is not a frame.
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use hangar_protocol::{
     FrameError, FromWorker, MAX_FROM_WORKER_BYTES, Ping, Pong, Splitter, ToWorker, decode, encode,

@@ -1,4 +1,5 @@
 //! The golden transcripts, which the Python half reads too: every frame, word for word.
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::collections::BTreeSet;
 

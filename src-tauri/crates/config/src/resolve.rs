@@ -289,6 +289,7 @@ fn resolve(file: &str, layer: Layer, environment: &Environment) -> Result<Settin
 mod tests {
     use super::*;
 
+    #[expect(clippy::unwrap_in_result, reason = "a test may panic")]
     fn load_with(local: Option<&str>, environment: &Environment) -> Result<LoadedSettings, ConfigError> {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().display().to_string();

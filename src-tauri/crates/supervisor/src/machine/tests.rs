@@ -67,12 +67,16 @@ fn busy(request: RequestId) -> (Machine, Generation) {
 }
 
 fn failure(effects: &[Effect], wanted: RequestId) -> Option<&DispatchError> {
-    effects.iter().find_map(|effect| match effect {
-        Effect::Complete {
+    effects.iter().find_map(|effect| {
+        if let Effect::Complete {
             request,
             outcome: Outcome::Failed(error),
-        } if *request == wanted => Some(error),
-        _ => None,
+        } = effect
+            && *request == wanted
+        {
+            return Some(error);
+        }
+        None
     })
 }
 
