@@ -1,7 +1,7 @@
 //! What every route may use.
 
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use hangar_config::Settings;
 use hangar_supervisor::WorkerHandle;
@@ -21,6 +21,8 @@ pub(crate) struct App {
     pub(crate) port: u16,
     /// When the service began, in unix seconds.
     pub(crate) started_at: u64,
+    /// Silence after which a stream says that it is still there.
+    pub(crate) still_here_after: Duration,
 }
 
 /// Now, in unix seconds.

@@ -27,6 +27,8 @@ use crate::routes::{self, admin, nothing_here, page, state};
 
 /// Longest time that running answers are given to end when the service ends.
 const DRAIN_LIMIT: Duration = Duration::from_secs(10);
+/// Silence after which a stream says that it is still there; clients count it as death after minutes.
+const STILL_HERE_AFTER: Duration = Duration::from_secs(10);
 /// Time for the last bytes of the last answers to leave.
 const CLOSE_LIMIT: Duration = Duration::from_secs(1);
 
@@ -58,6 +60,7 @@ pub struct ServerBuilder {
     worker: WorkerHandle,
     port: u16,
     page_dir: Option<PathBuf>,
+    still_here_after: Duration,
 }
 
 impl Server {
@@ -68,6 +71,7 @@ impl Server {
             worker,
             port: crate::FIRST_PORT,
             page_dir: None,
+            still_here_after: STILL_HERE_AFTER,
         }
     }
 
@@ -155,6 +159,13 @@ impl ServerBuilder {
         self
     }
 
+    /// Silence after which a stream says that it is still there.
+    #[must_use]
+    pub fn still_here_after(mut self, silence: Duration) -> Self {
+        self.still_here_after = silence;
+        self
+    }
+
     /// The server.
     pub fn build(self) -> Server {
         let app = App {
@@ -163,6 +174,7 @@ impl ServerBuilder {
             flights: Flights::new(),
             port: self.port,
             started_at: unix_seconds(),
+            still_here_after: self.still_here_after,
         };
         Server {
             app,

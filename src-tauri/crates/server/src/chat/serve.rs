@@ -1,7 +1,6 @@
 //! `POST /v1/chat/completions`: from body to answer.
 
 use std::convert::Infallible;
-use std::time::Duration;
 
 use axum::Json;
 use axum::body::{Body, Bytes};
@@ -19,9 +18,6 @@ use crate::app::{App, unix_seconds};
 use crate::error::{ApiError, from_dispatch};
 use crate::flight::Flight;
 use crate::{body, ident, json};
-
-/// Silence after which a stream says that it is still there.
-const STILL_HERE_AFTER: Duration = Duration::from_secs(10);
 
 /// Answers one request, whole or as a stream.
 pub(crate) async fn complete(State(app): State<App>, request: Request) -> Result<Response, ApiError> {
@@ -187,7 +183,7 @@ impl Talk {
 
     /// The next event to send, and whether more follow.
     async fn next_event(&mut self, include_usage: bool) -> (String, bool) {
-        let heard = match tokio::time::timeout(STILL_HERE_AFTER, self.hear()).await {
+        let heard = match tokio::time::timeout(self.app.still_here_after, self.hear()).await {
             Ok(heard) => heard,
             Err(_) => return (wire::event(&self.envelope, News::StillHere, include_usage), true),
         };

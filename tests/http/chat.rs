@@ -1,0 +1,136 @@
+//! Whole answers and refusals.
+
+use hangar_supervisor::StateWord;
+use serde_json::json;
+
+use crate::client::request;
+use crate::rig::{CHAT, Rig, chat, settings};
+
+#[tokio::test]
+async fn an_answer_has_text_counts_and_times() {
+    let rig = Rig::new(json!([{}])).await;
+    let answer = rig.chat(json!({"model": "gemma-4-pocket"})).await;
+    assert_eq!(answer.status, 200);
+    let body = answer.json();
+    assert_eq!(body["object"], "chat.completion");
+    assert!(body["id"].as_str().unwrap().starts_with("chatcmpl-"));
+    assert_eq!(body["choices"][0]["message"]["content"], "hello world");
+    assert_eq!(body["choices"][0]["finish_reason"], "stop");
+    assert_eq!(body["usage"]["total_tokens"], 5);
+    assert_eq!(body["usage"]["prompt_tokens_details"]["cached_tokens"], 0);
+    assert_eq!(body["metrics"]["prefill_ms"], 1.0);
+    assert!(body["metrics"]["total_ms"].as_f64().unwrap() > 0.0);
+    rig.end().await;
+}
+
+#[tokio::test]
+async fn a_token_limit_ends_the_answer_with_length() {
+    let rig = Rig::new(json!([{}])).await;
+    let body = rig
+        .chat(json!({"max_tokens": 9, "max_completion_tokens": 1}))
+        .await
+        .json();
+    assert_eq!(body["choices"][0]["finish_reason"], "length");
+    assert_eq!(body["choices"][0]["message"]["content"], "hello ");
+    rig.end().await;
+}
+
+#[tokio::test]
+async fn more_than_the_queue_holds_is_refused_as_the_client_likes() {
+    let rig = Rig::new(json!([{"piece_delay_ms": 300}])).await;
+    let running = rig.begin_chat(json!({})).await;
+    rig.state(StateWord::Busy).await;
+    let waiting = rig.begin_chat(json!({})).await;
+    let mut snapshots = rig.worker.subscribe();
+    snapshots
+        .wait_for(|snapshot| snapshot.queue_depth == 1)
+        .await
+        .unwrap();
+    let refused = rig.chat(json!({})).await;
+    assert_eq!(refused.error(), (409, "queue_full".into()));
+    assert!(refused.header("retry-after").unwrap().parse::<u64>().unwrap() >= 1);
+    assert_eq!(refused.json()["error"]["retryable"], true);
+    let liked = rig
+        .ask("POST", CHAT, "x-hangar-overflow: 429\r\n", &chat(json!({})))
+        .await;
+    assert_eq!(liked.error(), (429, "queue_full".into()));
+    assert!(liked.header("retry-after").is_some());
+    assert_eq!(running.answer().await.status, 200);
+    let body = waiting.answer().await.json();
+    assert!(
+        body["metrics"]["queue_wait_ms"].as_f64().unwrap() > 100.0,
+        "{body}"
+    );
+    rig.end().await;
+}
+
+#[tokio::test]
+async fn without_a_queue_a_second_request_finds_the_worker_busy() {
+    let mut settings = settings();
+    settings.worker.queue_max_depth = 0;
+    let rig = Rig::with(settings, json!([{"piece_delay_ms": 300}])).await;
+    let running = rig.begin_chat(json!({})).await;
+    rig.state(StateWord::Busy).await;
+    assert_eq!(rig.chat(json!({})).await.error(), (409, "worker_busy".into()));
+    assert_eq!(running.answer().await.status, 200);
+    rig.end().await;
+}
+
+#[tokio::test]
+async fn a_worker_that_dies_before_the_end_is_a_crash_and_the_next_request_is_answered() {
+    let rig = Rig::new(json!([{"ending": "crash"}, {}])).await;
+    let answer = rig.chat(json!({})).await;
+    assert_eq!(answer.error(), (503, "worker_crashed".into()));
+    assert_eq!(rig.chat(json!({})).await.status, 200);
+    rig.end().await;
+}
+
+#[tokio::test]
+async fn an_engine_fault_is_told_without_its_insides() {
+    let rig = Rig::new(json!([{"ending": "fault"}])).await;
+    let answer = rig.chat(json!({})).await;
+    assert_eq!(answer.error(), (503, "worker_crashed".into()));
+    assert!(!answer.body.contains("ScriptedError"), "{}", answer.body);
+    rig.end().await;
+}
+
+#[tokio::test]
+async fn a_runtime_that_is_not_as_pinned_is_named_with_its_cure() {
+    let rig = Rig::new(json!([{"verdict": {"verdict": "differs", "what": "mlx is 0.1, not 0.32.4"}}])).await;
+    let answer = rig.chat(json!({})).await;
+    assert_eq!(
+        answer.error(),
+        (503, "runtime_unverified".into()),
+        "{}",
+        answer.body
+    );
+    assert!(
+        answer.body.contains("mlx is 0.1") && answer.body.contains("hangar runtime repair"),
+        "{}",
+        answer.body
+    );
+    assert_eq!(answer.json()["error"]["retryable"], false);
+    rig.end().await;
+}
+
+#[tokio::test]
+async fn a_client_that_goes_away_while_waiting_for_a_whole_answer_ends_it() {
+    let rig = Rig::new(json!([{"ending": "wedge"}])).await;
+    let call = rig.begin_chat(json!({})).await;
+    rig.state(StateWord::Busy).await;
+    drop(call);
+    rig.state(StateWord::Ready).await;
+    rig.end().await;
+}
+
+#[tokio::test]
+async fn one_connection_serves_many_requests() {
+    let rig = Rig::new(json!([{}])).await;
+    let mut bytes = String::from_utf8(request(rig.port, "POST", CHAT, "", &chat(json!({})))).unwrap();
+    bytes = bytes.replace("connection: close\r\n", "");
+    let last = String::from_utf8(request(rig.port, "GET", "/health", "", "")).unwrap();
+    let mut call = rig.begin(format!("{bytes}{last}").as_bytes()).await;
+    let text = call.until("\"service\"").await;
+    assert_eq!(text.matches("HTTP/1.1 200 OK").count(), 2, "{text}");
+    rig.end().await;
+}

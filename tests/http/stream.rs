@@ -1,0 +1,153 @@
+//! Streamed answers.
+
+use std::time::Duration;
+
+use hangar_supervisor::StateWord;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use crate::rig::Rig;
+
+/// The data of all events.
+fn events(body: &str) -> Vec<&str> {
+    body.split("\n\n")
+        .filter(|event| !event.is_empty())
+        .map(|event| event.strip_prefix("data: ").unwrap())
+        .collect()
+}
+
+fn text_of(events: &[&str]) -> String {
+    let chunks = events
+        .iter()
+        .filter_map(|event| serde_json::from_str::<Value>(event).ok());
+    chunks
+        .filter_map(|chunk| {
+            chunk["choices"][0]["delta"]["content"]
+                .as_str()
+                .map(str::to_owned)
+        })
+        .collect()
+}
+
+#[tokio::test]
+async fn a_stream_tells_role_text_end_and_counts_in_that_order() {
+    let rig = Rig::new(json!([{}])).await;
+    let answer = rig
+        .chat(json!({"stream": true, "stream_options": {"include_usage": true}}))
+        .await;
+    assert_eq!(answer.status, 200);
+    assert_eq!(answer.header("content-type"), Some("text/event-stream"));
+    assert_eq!(answer.header("cache-control"), Some("no-store"));
+    let events = events(&answer.body);
+    assert_eq!(events.last(), Some(&"[DONE]"));
+    let chunks: Vec<Value> = events[..events.len() - 1]
+        .iter()
+        .map(|event| serde_json::from_str(event).unwrap())
+        .collect();
+    assert_eq!(chunks.len(), 5, "{chunks:?}");
+    assert_eq!(chunks[0]["choices"][0]["delta"]["role"], "assistant");
+    assert_eq!(chunks[1]["choices"][0]["delta"]["content"], "hello ");
+    assert_eq!(chunks[2]["choices"][0]["delta"]["content"], "world");
+    assert_eq!(chunks[3]["choices"][0]["finish_reason"], "stop");
+    assert_eq!(chunks[4]["choices"], json!([]));
+    assert_eq!(chunks[4]["usage"]["completion_tokens"], 2);
+    assert!(chunks[4]["metrics"]["total_ms"].is_f64());
+    assert!(
+        chunks
+            .iter()
+            .all(|chunk| chunk["id"] == chunks[0]["id"] && chunk["model"] == "gemma-4-pocket")
+    );
+    rig.end().await;
+}
+
+#[tokio::test]
+async fn a_stream_says_the_same_as_a_whole_answer() {
+    let pieces = json!([{"pieces": ["a", " é", "😀\n", "data: x\n\n", "\"q\"", "<|turn>", "\u{2028}"]}]);
+    let rig = Rig::new(pieces).await;
+    let whole = rig.chat(json!({})).await.json();
+    let stream = rig.chat(json!({"stream": true})).await;
+    assert_eq!(
+        whole["choices"][0]["message"]["content"],
+        text_of(&events(&stream.body))
+    );
+    assert!(!stream.body.contains("usage"));
+    rig.end().await;
+}
+
+#[tokio::test]
+async fn each_piece_leaves_when_it_comes() {
+    let rig = Rig::new(json!([{"pieces": ["one", "two"], "piece_delay_ms": 400}])).await;
+    assert_eq!(rig.chat(json!({})).await.status, 200);
+    let mut call = rig.begin_chat(json!({"stream": true})).await;
+    call.until("\"role\"").await;
+    let begun = Instant::now();
+    call.until("one").await;
+    let first = begun.elapsed();
+    let text = call.until("two").await;
+    assert!(begun.elapsed() - first > Duration::from_millis(200), "{text}");
+    rig.end().await;
+}
+
+#[tokio::test]
+async fn a_refusal_of_a_stream_still_has_a_status() {
+    let fault = json!({"code": "model_damaged", "file": "model.safetensors", "what": "too short"});
+    let rig = Rig::new(json!([{"load_fault": fault}])).await;
+    let answer = rig.chat(json!({"stream": true})).await;
+    assert_eq!(answer.error(), (503, "worker_failed".into()));
+    rig.end().await;
+}
+
+#[tokio::test]
+async fn a_worker_that_dies_in_a_stream_ends_it_with_an_error_and_no_done() {
+    for ending in ["crash", "garbage", "fault"] {
+        let rig = Rig::new(json!([{"ending": ending}, {}])).await;
+        let answer = rig.chat(json!({"stream": true})).await;
+        assert_eq!(answer.status, 200);
+        let events = events(&answer.body);
+        assert_eq!(text_of(&events), "hello world");
+        let last: Value = serde_json::from_str(events.last().unwrap()).unwrap();
+        assert_eq!(last["error"]["type"], "server_error", "{ending}");
+        assert_eq!(last["error"]["code"], "worker_crashed", "{ending}");
+        assert_eq!(last["error"]["retryable"], true);
+        assert!(!answer.body.contains("[DONE]") && !answer.body.contains("\"finish_reason\":\"stop\""));
+        rig.end().await;
+    }
+}
+
+#[tokio::test]
+async fn after_a_broken_stream_the_next_request_is_answered() {
+    for ending in ["crash", "garbage", "oversized"] {
+        let rig = Rig::new(json!([{"ending": ending}, {}])).await;
+        assert!(
+            rig.chat(json!({"stream": true}))
+                .await
+                .body
+                .contains("server_error")
+        );
+        assert_eq!(rig.chat(json!({})).await.status, 200, "{ending}");
+        rig.end().await;
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_goes_away_ends_its_answer_at_once() {
+    let rig = Rig::new(json!([{"ending": "wedge"}])).await;
+    let mut call = rig.begin_chat(json!({"stream": true})).await;
+    call.until("world").await;
+    assert_eq!(rig.worker.snapshot().state, StateWord::Busy);
+    drop(call);
+    let begun = Instant::now();
+    rig.state(StateWord::Ready).await;
+    assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+    rig.end().await;
+}
+
+#[tokio::test]
+async fn silence_is_broken_so_that_clients_do_not_give_up() {
+    let rig = Rig::new(json!([{"ending": "wedge"}])).await;
+    let mut call = rig.begin_chat(json!({"stream": true})).await;
+    call.until("world").await;
+    call.until("\"delta\":{}").await;
+    drop(call);
+    rig.end().await;
+}
