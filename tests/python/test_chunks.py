@@ -30,3 +30,15 @@ def test_random_spans_are_never_cut_and_nothing_is_lost() -> None:
         assert not cuts or cuts[-1][1] == end
         assert all(first < last for first, last in cuts)
         assert not any(first < border < last for _, border in cuts for first, last in spans)
+
+
+def test_the_last_token_goes_alone_only_after_a_large_last_chunk() -> None:
+    assert chunks.plan(0, 20, 128, ()) == [(0, 20)]
+    assert chunks.plan(0, 3000, 1500, ()) == [(0, 1500), (1500, 2999), (2999, 3000)]
+    assert chunks.plan(2999, 3000, 128, ()) == [(2999, 3000)]
+    assert chunks.plan(7, 7, 128, ()) == []
+
+
+def test_the_last_token_is_not_taken_out_of_a_span() -> None:
+    assert chunks.plan(0, 3000, 1500, [(2900, 3000)]) == [(0, 1500), (1500, 3000)]
+    assert chunks.plan(0, 3000, 1500, [(2900, 2999)]) == [(0, 1500), (1500, 2999), (2999, 3000)]

@@ -99,7 +99,7 @@ class AutoregressiveEngine:
             CancelledError: when the watch says so.
         """
         end = prompt.tokens if end is None else end
-        for first, last in chunks.cut(start, end, chunk_tokens or self.chunk_tokens, prompt.whole):
+        for first, last in chunks.plan(start, end, chunk_tokens or self.chunk_tokens, prompt.whole):
             if watch is not None and watch(first, end):
                 raise CancelledError
             logits = self._chunk(prompt, cache, first, last)
@@ -109,6 +109,10 @@ class AutoregressiveEngine:
             del logits
             mx.eval([layer.state for layer in cache])
         raise FaultError(Engine(what="nothing to prefill"))
+
+    def pass_at_once(self, prompt: Embedded) -> mx.array:
+        """The last token's logits after the whole prompt in one pass over an empty cache, not yet evaluated."""
+        return self._chunk(prompt, self.new_cache(), 0, prompt.tokens)
 
     def decode(self, logits: mx.array, cache: list[Any], sample: Sampler, max_tokens: int) -> Iterator[int]:
         """Token ids, the next one being computed while the caller handles the present one."""

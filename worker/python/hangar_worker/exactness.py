@@ -38,7 +38,7 @@ def measure(
 
 def cold_distribution(engine: AutoregressiveEngine, embedded: Embedded) -> mx.array:
     """Next-token log-probabilities after the whole prompt in one pass over an empty cache."""
-    return log_probabilities(engine.prefill(embedded, engine.new_cache(), chunk_tokens=embedded.tokens))
+    return log_probabilities(engine.pass_at_once(embedded))
 
 
 def warm_distribution(engine: AutoregressiveEngine, embedded: Embedded, border: int) -> mx.array:
