@@ -234,7 +234,7 @@ impl Talk {
             .took(finished.timings.prefill_ms + finished.timings.generation_ms);
         let (prompt_tokens, completion_tokens) = ending.counts();
         let answer = &self.envelope.id;
-        tracing::info!(%answer, prompt_tokens, completion_tokens, finish = ending.finish_reason, total_ms, "answered");
+        tracing::info!(%answer, prompt_tokens, completion_tokens, finish = ending.finish_reason, total_ms = total_ms.round(), "answered");
         Turn::End(ending)
     }
 

@@ -61,8 +61,14 @@ fn failed(cause: &Cause) -> ApiError {
                 cure: format!("{cure}. {RESTART}"),
             }
         }
-        Cause::RuntimeMissing { .. }
-        | Cause::SpawnFailed { .. }
+        Cause::RuntimeMissing { .. } => {
+            let cure = cure.unwrap_or_else(|| "Run `hangar runtime ensure`".to_owned());
+            ApiError::RuntimeUnverified {
+                what: "it is not there".to_owned(),
+                cure: format!("{cure}. {RESTART}"),
+            }
+        }
+        Cause::SpawnFailed { .. }
         | Cause::ExitedEarly { .. }
         | Cause::Crashed { .. }
         | Cause::WrongProtocol { .. }
@@ -195,6 +201,12 @@ mod tests {
             ),
             (
                 DispatchError::WorkerNotReady { cause: unverified },
+                "runtime_unverified",
+            ),
+            (
+                DispatchError::WorkerFailed {
+                    cause: Cause::RuntimeMissing { cure: "run z".into() },
+                },
                 "runtime_unverified",
             ),
             (
