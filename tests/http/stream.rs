@@ -6,7 +6,8 @@ use hangar_supervisor::StateWord;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::rig::Rig;
+use crate::client::request;
+use crate::rig::{CHAT, Rig, chat};
 
 /// The data of all events.
 fn events(body: &str) -> Vec<&str> {
@@ -112,6 +113,24 @@ async fn a_worker_that_dies_in_a_stream_ends_it_with_an_error_and_no_done() {
         assert!(!answer.body.contains("[DONE]") && !answer.body.contains("\"finish_reason\":\"stop\""));
         rig.end().await;
     }
+}
+
+#[tokio::test]
+async fn a_broken_stream_ends_its_connection() {
+    let rig = Rig::new(json!([{"ending": "crash"}])).await;
+    let kept_alive = String::from_utf8(request(
+        rig.port,
+        "POST",
+        CHAT,
+        "",
+        &chat(json!({"stream": true})),
+    ))
+    .unwrap()
+    .replace("connection: close\r\n", "");
+    // Reads to the end of the connection, which must come.
+    let answer = rig.raw(kept_alive.as_bytes()).await;
+    assert!(answer.body.contains("server_error"), "{}", answer.body);
+    rig.end().await;
 }
 
 #[tokio::test]

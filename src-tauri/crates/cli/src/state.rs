@@ -73,7 +73,7 @@ fn rows(hint: &InstanceHint, health: &Value, ready: &Value, stats: &Value) -> Ve
         [
             "Answered".to_owned(),
             format!(
-                "{} well, {} badly",
+                "{} well, {} failed",
                 metrics["successful_requests"], metrics["failed_requests"]
             ),
         ],

@@ -177,6 +177,8 @@ impl Talk {
             (header::CONTENT_TYPE, "text/event-stream"),
             (header::CACHE_CONTROL, "no-store"),
             (header::HeaderName::from_static("x-accel-buffering"), "no"),
+            // A stream that breaks off has to end its connection, and its head is sent before that is known.
+            (header::CONNECTION, "close"),
         ];
         (headers, Body::from_stream(events)).into_response()
     }
