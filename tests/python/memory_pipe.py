@@ -29,6 +29,10 @@ class MemoryPipe:
     def emit(self, frame_json: str) -> None:
         self.sent.append(codec.decode_from_worker(frame_json))
 
+    def emit_pieces(self, request: int, pieces: list[tuple[bool, str]]) -> None:
+        made = tuple(frames.Control(text) if is_control else frames.Text(text) for is_control, text in pieces)
+        self.sent.append(frames.Pieces(request=request, pieces=made))
+
     def progress(self, phase: str, request: int | None, done: int, total: int) -> None:
         self.phases.append((phase, request, done, total))
 

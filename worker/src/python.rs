@@ -13,7 +13,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use hangar_protocol::{FromWorker, Phase, RequestId, ToWorker, decode, encode};
+use hangar_protocol::{FromWorker, Phase, Piece, Pieces, RequestId, ToWorker, decode, encode};
 use pyo3::exceptions::{PyBrokenPipeError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
@@ -92,11 +92,28 @@ fn emit(frame_json: &str) -> PyResult<()> {
         .map_err(|error| PyBrokenPipeError::new_err(error.to_string()))
 }
 
+/// Writes one `pieces` frame from (is a control token, text or name) pairs: the frame of every token, spared
+/// the way through JSON text that the rarer frames take.
+#[pyfunction]
+fn emit_pieces(request: u64, pieces: Vec<(bool, String)>) -> PyResult<()> {
+    let pieces = pieces.into_iter().map(|(is_control, text)| match is_control {
+        true => Piece::Control { token: text },
+        false => Piece::Text { text },
+    });
+    let frame = FromWorker::Pieces(Pieces {
+        request: RequestId(request),
+        pieces: pieces.collect(),
+    });
+    native()?
+        .pipe
+        .emit(&frame)
+        .map_err(|error| PyBrokenPipeError::new_err(error.to_string()))
+}
+
 /// Sets what the next beat will say.
 #[pyfunction]
 fn progress(phase: &str, request: Option<u64>, done: u64, total: u64) -> PyResult<()> {
-    let phase: Phase = serde_json::from_value(serde_json::Value::String(phase.to_owned()))
-        .map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let phase = phase_of(phase).ok_or_else(|| PyValueError::new_err("phase is unknown"))?;
     native()?
         .pipe
         .counters
@@ -121,9 +138,22 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(start, module)?)?;
     module.add_function(wrap_pyfunction!(next_command, module)?)?;
     module.add_function(wrap_pyfunction!(emit, module)?)?;
+    module.add_function(wrap_pyfunction!(emit_pieces, module)?)?;
     module.add_function(wrap_pyfunction!(progress, module)?)?;
     module.add_function(wrap_pyfunction!(cancelled, module)?)?;
     module.add_function(wrap_pyfunction!(protocol_version, module)?)
+}
+
+fn phase_of(word: &str) -> Option<Phase> {
+    Some(match word {
+        "idle" => Phase::Idle,
+        "loading" => Phase::Loading,
+        "warming_up" => Phase::WarmingUp,
+        "prefill" => Phase::Prefill,
+        "decode" => Phase::Decode,
+        "probing" => Phase::Probing,
+        _ => return None,
+    })
 }
 
 fn native() -> PyResult<&'static Native> {
