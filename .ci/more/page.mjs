@@ -24,9 +24,11 @@ const pictures = join(BUILD, "pictures");
 mkdirSync(pictures, { recursive: true });
 const server = spawn(HANGAR, ["serve"], { stdio: ["ignore", "pipe", "inherit"] });
 process.on("exit", () => server.kill("SIGKILL"));
+const listens = listening();
+listens.catch(() => undefined);
 const browser = await openBrowser();
 try {
-  const address = await listening();
+  const address = await listens;
   for (const [scheme, width] of [
     ["light", 400],
     ["dark", 900],

@@ -128,6 +128,7 @@ export const workerStep = {
 /** The Python runtime is whole; `hangar` itself knows how to make one. */
 export const runtimeStep = {
   name: "runtime",
+  locksItself: true,
   done: () => null,
   async run() {
     const args = ["runtime", "ensure", "--runtimes-dir", RUNTIMES, "--print-path"];

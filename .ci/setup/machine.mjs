@@ -3,7 +3,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { IS_MACOS, inClone, onPath } from "./places.mjs";
 import { Problem } from "./problem.mjs";
 import { ask, mustRun } from "./program.mjs";
-import { findPython, pythonThatMakesVenvs } from "./python.mjs";
+import { findPython, forgetPythons, pythonThatMakesVenvs } from "./python.mjs";
 import { say } from "./say.mjs";
 import { readText } from "./stamp.mjs";
 
@@ -96,6 +96,7 @@ export async function aptInstall(packages) {
   await mustRun("apt-get update", "apt-get", ["update", "-q"], { env, cure, timeoutS: 600 });
   const args = ["install", "-y", "-q", "--no-install-recommends", ...packages];
   await mustRun("apt-get install", "apt-get", args, { env, cure, timeoutS: 1800 });
+  forgetPythons();
 }
 
 /** The OpenBLAS of the system on Linux; null where there is none. */

@@ -22,6 +22,11 @@ print(json.dumps([sys.executable, sys.version_info[1], makes_venvs, "%d.%d.%d" %
 
 const known = new Map();
 
+/** Looks anew from here on: something was installed. */
+export function forgetPythons() {
+  known.clear();
+}
+
 /** The Python that the runtime is made with: {path, minor, version}; null when there is none. */
 export function findPython() {
   const wanted = process.env.HANGAR_PYTHON;
@@ -68,6 +73,7 @@ export const pythonStep = {
       cure: "brew install python@3.12",
       env: { UV_PYTHON_INSTALL_DIR: `${CACHE}/python` },
     });
+    forgetPythons();
     return this.done() ?? "installed";
   },
 };
@@ -89,8 +95,7 @@ function look(name) {
     const [path, minor, makesVenvs, version] = JSON.parse(answer);
     facts = { path: path || realpathSync(program), minor, makesVenvs, version };
   }
-  // What is missing now may be installed a moment later.
-  if (facts?.makesVenvs) known.set(name, facts);
+  known.set(name, facts);
   return facts;
 }
 

@@ -44,7 +44,7 @@ export async function setUp(list, { quiet = false } = {}) {
         if (!quiet) tell(note);
         continue;
       }
-      giveBack ??= await takeLock(LOCK);
+      if (!step.locksItself) giveBack ??= await takeLock(LOCK);
       note = step.done();
       if (note === null) {
         const doing = WHAT_TAKES_LONG[step.name];
