@@ -134,3 +134,54 @@ async fn one_connection_serves_many_requests() {
     assert_eq!(text.matches("HTTP/1.1 200 OK").count(), 2, "{text}");
     rig.end().await;
 }
+
+#[tokio::test]
+async fn control_tokens_thoughts_and_tool_markup_never_reach_the_text() {
+    let pieces = json!([{"pieces": [
+        {"type": "control", "token": "<|channel>"}, "thou", "ght\nsecret plan", {"type": "control", "token": "<channel|>"},
+        "visible <|turn> text",
+        {"type": "control", "token": "<|tool_call>"}, "call:rm{path:", {"type": "control", "token": "<|\"|>"}, "/",
+        {"type": "control", "token": "<tool_call|>"}, {"type": "control", "token": "<turn|>"},
+    ]}]);
+    let rig = Rig::new(pieces).await;
+    let whole = rig.chat(json!({})).await.json();
+    assert_eq!(whole["choices"][0]["message"]["content"], "visible <|turn> text");
+    let stream = rig.chat(json!({"stream": true})).await;
+    for hidden in ["secret", "thought", "call:rm", "<channel|>", "<turn|>"] {
+        assert!(!stream.body.contains(hidden), "{hidden} in {}", stream.body);
+    }
+    assert!(stream.body.contains("visible <|turn> text"), "{}", stream.body);
+    rig.end().await;
+}
+
+#[tokio::test]
+async fn a_limit_over_the_window_is_refused_with_both_counts_before_a_stream_begins() {
+    let rig = Rig::new(json!([{"window_tokens": 10}])).await;
+    for stream in [false, true] {
+        let answer = rig.chat(json!({"max_tokens": 8, "stream": stream})).await;
+        assert_eq!(answer.status, 400);
+        let error = &answer.json()["error"];
+        assert_eq!(error["type"], "context_length_exceeded");
+        let message = error["message"].as_str().unwrap();
+        for figure in ["3", "8", "10"] {
+            assert!(message.contains(figure), "{message}");
+        }
+    }
+    rig.end().await;
+}
+
+#[tokio::test]
+async fn without_a_limit_the_answer_gets_what_fits_the_window() {
+    let rig = Rig::new(json!([{"window_tokens": 4}])).await;
+    let answer = rig.chat(json!({})).await.json();
+    assert_eq!(answer["choices"][0]["finish_reason"], "length");
+    assert_eq!(answer["usage"]["completion_tokens"], 1);
+    rig.end().await;
+}
+
+#[tokio::test]
+async fn a_prompt_that_fills_the_window_is_refused_even_without_a_limit() {
+    let rig = Rig::new(json!([{"window_tokens": 3}])).await;
+    assert_eq!(rig.chat(json!({})).await.status, 400);
+    rig.end().await;
+}

@@ -19,6 +19,9 @@ use crate::{Command, Ended, Outlet, Pipe, beat_until_closed, read_frames};
 /// Status of a worker that a script told to crash.
 pub const STATUS_SCRIPTED_CRASH: i32 = 9;
 
+/// Tokens a scripted engine says every prompt has.
+const PROMPT_TOKENS: u32 = 3;
+
 /// What one life of the worker does.
 #[derive(Clone, Debug)]
 pub struct Life {
@@ -32,8 +35,10 @@ pub struct Life {
     pub load_delay_ms: u64,
     /// Fault to fail the load with.
     pub load_fault: Option<WorkerFault>,
-    /// Pieces of an answer, sent one by one.
-    pub pieces: Vec<String>,
+    /// Pieces of an answer, sent one by one; written as strings where they are text.
+    pub pieces: Vec<Piece>,
+    /// Window to claim; a request over it fails as a real one does.
+    pub window_tokens: u32,
     /// Time before each piece, in milliseconds.
     pub piece_delay_ms: u64,
     /// How an answer ends.
@@ -75,7 +80,8 @@ impl Default for Life {
             verdict: Verdict::Verified,
             load_delay_ms: 0,
             load_fault: None,
-            pieces: vec!["hello ".into(), "world".into()],
+            pieces: vec![text("hello "), text("world")],
+            window_tokens: u32::MAX,
             piece_delay_ms: 0,
             ending: Ending::Finish,
             heeds_cancel: true,
@@ -105,7 +111,17 @@ impl Life {
                 "load_fault" => {
                     life.load_fault = serde_json::from_value(value.clone()).map_err(|_| wrong())?
                 }
-                "pieces" => life.pieces = serde_json::from_value(value.clone()).map_err(|_| wrong())?,
+                "pieces" => {
+                    let list = value.as_array().ok_or_else(wrong)?;
+                    life.pieces = list
+                        .iter()
+                        .map(piece_of)
+                        .collect::<Option<_>>()
+                        .ok_or_else(wrong)?;
+                }
+                "window_tokens" => {
+                    life.window_tokens = serde_json::from_value(value.clone()).map_err(|_| wrong())?;
+                }
                 "piece_delay_ms" => life.piece_delay_ms = value.as_u64().ok_or_else(wrong)?,
                 "ending" => life.ending = value.as_str().and_then(Ending::from_word).ok_or_else(wrong)?,
                 "heeds_cancel" => life.heeds_cancel = value.as_bool().ok_or_else(wrong)?,
@@ -250,9 +266,17 @@ impl Scripted<'_> {
 
     fn generate(&mut self, generate: &Generate) -> Result<(), Over> {
         let request = generate.request;
+        if PROMPT_TOKENS.saturating_add(generate.max_tokens) > self.life.window_tokens {
+            let fault = WorkerFault::ContextLengthExceeded {
+                prompt_tokens: PROMPT_TOKENS,
+                max_tokens: generate.max_tokens,
+                window_tokens: self.life.window_tokens,
+            };
+            return self.emit(&FromWorker::Failed(Failed { request, fault }));
+        }
         self.emit(&FromWorker::Accepted(Accepted {
             request,
-            prompt_tokens: 3,
+            prompt_tokens: PROMPT_TOKENS,
             cached_tokens: 0,
         }))?;
         let mut sent: u32 = 0;
@@ -272,7 +296,7 @@ impl Scripted<'_> {
             }
             self.emit(&FromWorker::Pieces(Pieces {
                 request,
-                pieces: vec![Piece::Text { text: piece.clone() }],
+                pieces: vec![piece.clone()],
             }))?;
             sent += 1;
         }
@@ -299,7 +323,7 @@ impl Scripted<'_> {
             request,
             reason,
             tokens: TokenUse {
-                prompt_tokens: 3,
+                prompt_tokens: PROMPT_TOKENS,
                 cached_tokens: 0,
                 completion_tokens: sent,
             },
@@ -360,5 +384,18 @@ impl Scripted<'_> {
 
     fn raw(&self, line: &[u8]) -> Result<(), Over> {
         self.pipe.outlet.write_raw(line).map_err(|_| Over(0))
+    }
+}
+
+fn text(text: &str) -> Piece {
+    Piece::Text {
+        text: text.to_owned(),
+    }
+}
+
+fn piece_of(value: &Value) -> Option<Piece> {
+    match value.as_str() {
+        Some(written) => Some(text(written)),
+        None => serde_json::from_value(value.clone()).ok(),
     }
 }
