@@ -22,6 +22,12 @@ function allSteps(scratch) {
       env: { HANGAR_CACHE: CACHE },
     },
     {
+      name: "start in a terminal",
+      command: [process.execPath, inClone(".ci/more/terminal.mjs")],
+      timeout_s: 4 * MINUTE_S,
+      env: { HANGAR_HOME: join(scratch, "terminal-home") },
+    },
+    {
       name: "page in a browser",
       command: [process.execPath, inClone(".ci/more/page.mjs")],
       timeout_s: 10 * MINUTE_S,
