@@ -1,6 +1,5 @@
 //! `hangar serve`: the server in this process.
 
-use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use hangar_provision::Resources;
@@ -52,10 +51,10 @@ fn log_to_stderr(level: &str) -> Result<(), Failure> {
     let filter = EnvFilter::try_new(level).map_err(|_| Failure::LogLevel {
         level: level.to_owned(),
     })?;
-    let in_terminal = std::io::stderr().is_terminal();
     tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_ansi(in_terminal)
+        // Colours need a feature that is not built in; asking for them would end the process.
+        .with_ansi(false)
         .with_writer(std::io::stderr)
         .init();
     Ok(())
