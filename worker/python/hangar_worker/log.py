@@ -19,13 +19,12 @@ def event(level: Level, name: str, **fields: Value) -> None:
         return
 
 
-def exception(name: str, error: BaseException) -> None:
+def exception(name: str, error: BaseException, *, with_text: bool) -> None:
     """Writes an error line that says what was raised and where.
 
-    The exception's own text is kept only up to its first line and cut short: libraries put shapes and
-    tensor names there, and a long text could carry a prompt.
+    The exception's own first line goes in only where no prompt was at hand: libraries quote what they choke on.
     """
     frames = traceback.extract_tb(error.__traceback__)
     where = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else "unknown"
-    text = str(error).splitlines()[0][:200] if str(error) else ""
+    text = str(error).splitlines()[0][:200] if with_text and str(error) else None
     event("error", name, kind=type(error).__name__, where=where, text=text)

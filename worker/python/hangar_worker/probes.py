@@ -44,7 +44,7 @@ def _row(name: str, expected: str, measure: Callable[[], float]) -> Row:
     try:
         worst = measure()
     except Exception as error:  # noqa: BLE001 - a probe that raises has failed
-        log.exception("probe_failed", error)
+        log.exception("probe_failed", error, with_text=True)
         fault = faults.from_exception(error, name)
         return Row(name, False, expected, f"{type(fault).__name__}: {getattr(fault, 'what', '')}", _REPAIR)
     ok = worst <= LIMIT

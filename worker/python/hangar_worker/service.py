@@ -62,7 +62,7 @@ class Service:
                 progress=lambda phase, done, total: self._pipe.progress(phase, None, done, total),
             )
         except Exception as error:  # noqa: BLE001 - every failure must reach the server as a fault
-            fault = _fault(error, "loading the model")
+            fault = _fault(error, "loading the model", has_prompt=False)
             log.event("error", "load_failed", code=type(fault).__name__)
             send(self._pipe, frames.LoadFailed(fault=fault))
         else:
@@ -86,7 +86,7 @@ class Service:
                     )
                     send(self._pipe, frames.Probed(request=command.request, report=report))
         except Exception as error:  # noqa: BLE001 - every failure must reach the server as a fault
-            fault = _fault(error, doing)
+            fault = _fault(error, doing, has_prompt=True)
             log.event("error", "request_failed", request=command.request, code=type(fault).__name__)
             send(self._pipe, frames.Failed(request=command.request, fault=fault))
         finally:
@@ -132,7 +132,7 @@ class Service:
         send(pipe, frames.Finished(request, answer.reason, use, timings, session.memory()))
 
 
-def _fault(error: Exception, doing: str) -> Fault:
+def _fault(error: Exception, doing: str, *, has_prompt: bool) -> Fault:
     if not isinstance(error, FaultError):
-        log.exception("exception", error)
+        log.exception("exception", error, with_text=not has_prompt)
     return faults.from_exception(error, doing)

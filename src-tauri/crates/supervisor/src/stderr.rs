@@ -59,7 +59,8 @@ pub(crate) async fn follow(stderr: ChildStderr, pid: u32, tail: Tail) {
 
 fn report(pid: u32, text: &str) {
     let Ok(serde_json::Value::Object(fields)) = serde_json::from_str(text) else {
-        tracing::debug!(target: "worker", pid, line = text, "worker wrote to standard error");
+        // Nobody vouches for what is in it, so its text stays out of the log.
+        tracing::debug!(target: "worker", pid, line_bytes = text.len(), "worker wrote to standard error");
         return;
     };
     let level = fields
@@ -68,7 +69,7 @@ fn report(pid: u32, text: &str) {
         .unwrap_or("info");
     match level {
         "error" => tracing::error!(target: "worker", pid, record = text, "worker reported an error"),
-        "warning" => tracing::warn!(target: "worker", pid, record = text, "worker reported a warning"),
+        "warn" => tracing::warn!(target: "worker", pid, record = text, "worker reported a warning"),
         _ => tracing::info!(target: "worker", pid, record = text, "worker reported"),
     }
 }
