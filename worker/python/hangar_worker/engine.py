@@ -115,24 +115,27 @@ class AutoregressiveEngine:
         return self._chunk(prompt, self.new_cache(), 0, prompt.tokens)
 
     def decode(self, logits: mx.array, cache: list[Any], sample: Sampler, max_tokens: int) -> Iterator[int]:
-        """Token ids, the next one being computed while the caller handles the present one."""
+        """Token ids, the next one being computed while the caller handles the present one.
+
+        The first token is handed over before anything is prepared for the second: its time is the one a person
+        waits for.
+        """
         token = sample(logits)
         mx.async_eval(token)
         for made in range(1, max_tokens + 1):
-            following = None
-            if made < max_tokens:
-                following = sample(self._step(token, cache))
-                mx.async_eval(following)
-            yield cast("int", token.item())
-            if following is None:
+            following = self._following(token, cache, sample) if 1 < made < max_tokens else None
+            yield int(token.item())
+            if made == max_tokens:
                 return
             if made % _CACHE_STATE_EVERY_TOKENS == 0:
                 mx.eval([layer.state for layer in cache])
-            token = following
+            token = self._following(token, cache, sample) if following is None else following
 
-    def _step(self, token: mx.array, cache: list[Any]) -> mx.array:
+    def _following(self, token: mx.array, cache: list[Any], sample: Sampler) -> mx.array:
         logits: mx.array = self._language(token[None], cache=cache, logits_to_keep=1).logits[:, -1, :]
-        return logits
+        following = sample(logits)
+        mx.async_eval(following)
+        return following
 
     def _chunk(self, prompt: Embedded, cache: list[Any], first: int, last: int) -> mx.array:
         more = {} if prompt.types is None else {"mm_token_type_ids": prompt.types[:, first:last]}
