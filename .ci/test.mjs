@@ -10,7 +10,7 @@ import { setUp, steps as setUpSteps } from "./setup/setup.mjs";
 import { devFolder } from "./setup/tools.mjs";
 import { runSteps, sumUp } from "./steps.mjs";
 
-const GROUPS = ["checks", "page", "rust", "python"];
+const GROUPS = ["checks", "page", "rust", "python", "real"];
 const MINUTE_S = 60;
 
 function pageSteps() {
@@ -73,7 +73,14 @@ function pythonSteps() {
   const main = `import sys; sys.path.append(${JSON.stringify(library)}); import pytest; sys.exit(pytest.main(sys.argv[1:]))`;
   const pytest = [runtime, "-B", "-c", main, "-p", "no:cacheprovider", "-q", "tests/python"];
   const blas = openblas();
-  const ruff = ["--config", ".ci/ruff.toml", "--no-cache", "worker/python", "tests/python"];
+  const ruff = [
+    "--config",
+    ".ci/ruff.toml",
+    "--no-cache",
+    "worker/python",
+    "tests/python",
+    "tests/benchmarks",
+  ];
   const types = [dev("mypy"), "--config-file", ".ci/mypy.ini", "--python-executable", runtime];
   return [
     { name: "python lint", group: "checks", command: [dev("ruff"), "check", ...ruff], timeout_s: MINUTE_S },
@@ -91,6 +98,18 @@ function pythonSteps() {
       command: pytest,
       timeout_s: 15 * MINUTE_S,
       env: { ...testEnvironment(), ...(blas === null ? {} : { LD_PRELOAD: blas }) },
+    },
+  ];
+}
+
+function realSteps() {
+  return [
+    {
+      name: "real engine tests",
+      group: "real",
+      command: [process.execPath, "--test", "tests/real/"],
+      timeout_s: 10 * MINUTE_S,
+      env: { ...testEnvironment(), HANGAR_BINARY: HANGAR },
     },
   ];
 }
@@ -116,7 +135,7 @@ try {
   say("Setting up Hangar for its tests");
   const onlyPage = groups.every((group) => group === "page");
   await setUp(onlyPage ? [nodeStep, packagesStep] : setUpSteps({ forTests: true }));
-  const steps = onlyPage ? pageSteps() : [...pageSteps(), ...rustSteps(), ...pythonSteps()];
+  const steps = onlyPage ? pageSteps() : [...pageSteps(), ...rustSteps(), ...pythonSteps(), ...realSteps()];
   say("Testing");
   const outcomes = await runSteps(steps.filter(({ group }) => groups.includes(group)));
   process.exitCode = sumUp(outcomes, (performance.now() - began) / 1000);

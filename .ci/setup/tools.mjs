@@ -8,6 +8,7 @@ import { fingerprint, writeWhole } from "./stamp.mjs";
 
 const TOOLS_LOCK = ".ci/setup/requirements-tools.txt";
 const DEV_LOCK = "tests/python/requirements-dev.txt";
+const PEER_LOCK = "tests/benchmarks/requirements-peer.txt";
 const NETWORK_CURE = "check the network, then run the same again: what was downloaded is kept";
 
 /** The folder of uv and maturin. */
@@ -19,6 +20,12 @@ export function toolsFolder() {
 export function devFolder() {
   const version = findPython()?.version ?? "none";
   return join(CACHE, "dev", fingerprint([DEV_LOCK], [version, process.arch]).slice(0, 16));
+}
+
+/** The folder of the server that `hangar bench` measures beside ours. */
+export function peerFolder() {
+  const version = findPython()?.version ?? "none";
+  return join(CACHE, "peer", fingerprint([PEER_LOCK], [version, process.arch]).slice(0, 16));
 }
 
 /** The variables that let programs find uv and maturin. */
@@ -51,33 +58,29 @@ export const toolsStep = {
 };
 
 /** pytest, ruff and mypy are there. */
-export const devStep = {
-  name: "dev tools",
-  done: () => (isWhole(devFolder()) ? "pytest, ruff, mypy" : null),
-  async run() {
-    const folder = devFolder();
-    rmSync(folder, { recursive: true, force: true });
-    const uv = join(toolsFolder(), "bin/uv");
-    const cure = NETWORK_CURE;
-    await mustRun("dev tools", uv, ["venv", "-q", "--no-config", "--python", findPython().path, folder], {
-      cure,
-    });
-    const install = [
-      "pip",
-      "install",
-      "-q",
-      "--no-config",
-      "--python",
-      join(folder, "bin/python"),
-      "--require-hashes",
-      "-r",
-      inClone(DEV_LOCK),
-    ];
-    await mustRun("dev tools", uv, install, { cure, timeoutS: 900 });
-    markWhole(folder);
-    return "pytest, ruff, mypy installed";
-  },
-};
+export const devStep = lockedVenvStep("dev tools", devFolder, DEV_LOCK, "pytest, ruff, mypy");
+
+/** The peer of `hangar bench` is there. */
+export const peerStep = lockedVenvStep("bench peer", peerFolder, PEER_LOCK, "mlx_vlm.server");
+
+function lockedVenvStep(name, folderOf, lock, holds) {
+  return {
+    name,
+    done: () => (isWhole(folderOf()) ? holds : null),
+    async run() {
+      const folder = folderOf();
+      rmSync(folder, { recursive: true, force: true });
+      const uv = join(toolsFolder(), "bin/uv");
+      const cure = NETWORK_CURE;
+      await mustRun(name, uv, ["venv", "-q", "--no-config", "--python", findPython().path, folder], { cure });
+      const python = join(folder, "bin/python");
+      const install = ["pip", "install", "-q", "--no-config", "--python", python, "--require-hashes"];
+      await mustRun(name, uv, [...install, "-r", inClone(lock)], { cure, timeoutS: 900 });
+      markWhole(folder);
+      return `${holds} installed`;
+    },
+  };
+}
 
 // A venv holds its own path, so it is made in its place; the mark says that it is complete.
 const mark = (folder) => join(folder, ".whole");
