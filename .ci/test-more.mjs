@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { hangarEnvironment } from "./setup/builds.mjs";
-import { CACHE, HANGAR, inClone } from "./setup/places.mjs";
+import { CACHE, inClone } from "./setup/places.mjs";
 import { Problem } from "./setup/problem.mjs";
 import { say, sayProblem } from "./setup/say.mjs";
 import { setUp, steps as setUpSteps } from "./setup/setup.mjs";

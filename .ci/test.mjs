@@ -15,7 +15,16 @@ const MINUTE_S = 60;
 
 function pageSteps() {
   const bin = (name) => inClone("node_modules/.bin", name);
-  const eslint = [bin("eslint"), "--config", "ui/eslint.config.js", "--max-warnings", "0", "ui", ".ci"];
+  const eslint = [
+    bin("eslint"),
+    "--config",
+    "ui/eslint.config.js",
+    "--max-warnings",
+    "0",
+    "ui",
+    ".ci",
+    "tests/real",
+  ];
   const prettier = [
     bin("prettier"),
     "--config",
@@ -23,6 +32,7 @@ function pageSteps() {
     "--check",
     "ui",
     ".ci",
+    "tests/real",
     "package.json",
   ];
   const types = [bin("svelte-check"), "--tsconfig", "ui/tsconfig.json", "--fail-on-warnings"];

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import mlx.core as mx
+
 from hangar_worker import frames
 from hangar_worker.session import Session
 
@@ -51,8 +52,8 @@ class Floor:
         self.session = Session.open(
             model, window_tokens=65_536, chunk_tokens=None, progress=lambda _phase, _done, _total: None
         )
-        self.engine = self.session._engine  # noqa: SLF001 - measured below the session on purpose
-        self.network = self.session._model.network  # noqa: SLF001
+        self.engine = self.session._engine
+        self.network = self.session._model.network
 
     def first(self, text: str) -> dict[str, float]:
         """Milliseconds from a rendered prompt to its first token, and the prompt's length."""
@@ -72,7 +73,7 @@ class Floor:
 
     def upstream(self, text: str, count: int) -> dict[str, float]:
         """Tokens a second after the first one, through mlx-vlm's own generation loop."""
-        from mlx_vlm.generate.ar import generate_step  # noqa: PLC0415 - heavy, and used by this row only
+        from mlx_vlm.generate.ar import generate_step
 
         ids = mx.array([self.session.tokenize(prompt(text)).ids])
         steps = generate_step(ids, self.network, None, None, max_tokens=count, temperature=0.0)
@@ -84,10 +85,15 @@ def _rate(steps: Any) -> dict[str, float]:
     return {"tokens_per_second": (len(times) - 1) / (times[-1] - times[0])}
 
 
+def _say(answer: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(answer) + "\n")
+    sys.stdout.flush()
+
+
 def serve(model: Path) -> None:
     """Answers one question a line."""
     floor = Floor(model)
-    print(json.dumps({"ready": True}), flush=True)
+    _say({"ready": True})
     for line in sys.stdin:
         asked = json.loads(line)
         match asked["ask"]:
@@ -99,7 +105,7 @@ def serve(model: Path) -> None:
                 answer = floor.upstream(asked["text"], asked["tokens"])
             case other:
                 answer = {"error": f"unknown question {other}"}
-        print(json.dumps(answer), flush=True)
+        _say(answer)
 
 
 if __name__ == "__main__":

@@ -101,7 +101,10 @@ test("a model that wants its own code run is refused", async (t) => {
   const config = JSON.parse(readFileSync(file, "utf8"));
   const proof = join(model, "ran");
   writeFileSync(join(model, "evil.py"), `open(${JSON.stringify(proof)}, "w").close()\n`);
-  writeFileSync(file, JSON.stringify({ ...config, auto_map: { AutoModel: "evil.Model" }, model_file: "evil.py" }));
+  writeFileSync(
+    file,
+    JSON.stringify({ ...config, auto_map: { AutoModel: "evil.Model" }, model_file: "evil.py" }),
+  );
   const server = await serve(t, serving(model));
   const refused = await ask(server, "hello.");
   assert.deepEqual([refused.status, refused.body.error.code], [503, "worker_failed"]);
@@ -112,7 +115,9 @@ test("a runtime with an edited file is refused with the cure, and one that is mi
   const runtime = join(scratch(t), "runtime");
   const source = execFileSync(process.env.HANGAR_BINARY, ["runtime", "path"], { encoding: "utf8" }).trim();
   cpSync(source, runtime, { recursive: true, verbatimSymlinks: true });
-  const [file] = execFileSync("find", [runtime, "-path", "*mlx_vlm/models/gemma4/language.py"], { encoding: "utf8" })
+  const [file] = execFileSync("find", [runtime, "-path", "*mlx_vlm/models/gemma4/language.py"], {
+    encoding: "utf8",
+  })
     .trim()
     .split("\n");
   writeFileSync(`${file}.new`, `${readFileSync(file, "utf8")}\n# edited\n`);

@@ -124,7 +124,7 @@ class AutoregressiveEngine:
         mx.async_eval(token)
         for made in range(1, max_tokens + 1):
             following = self._following(token, cache, sample) if 1 < made < max_tokens else None
-            yield int(token.item())
+            yield cast("int", token.item())
             if made == max_tokens:
                 return
             if made % _CACHE_STATE_EVERY_TOKENS == 0:
