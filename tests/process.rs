@@ -35,15 +35,9 @@ struct Rig {
 fn rig_with(limits: Limits, lives: &serde_json::Value) -> Rig {
     let folder = tempfile::tempdir().unwrap();
     let launch = ScriptedLaunch::new(env!("CARGO_BIN_EXE_fake-worker"), folder.path(), lives).unwrap();
-    let order = LoadOrder {
-        model_dir: "/nowhere".into(),
-        context_window_tokens: 64,
-        prefill_chunk_tokens: None,
-    };
-    Rig {
-        worker: WorkerHandle::spawn(limits, order, Arc::new(launch)),
-        _folder: folder,
-    }
+    let order =
+        LoadOrder { model_dir: "/nowhere".into(), context_window_tokens: 64, prefill_chunk_tokens: None };
+    Rig { worker: WorkerHandle::spawn(limits, order, Arc::new(launch)), _folder: folder }
 }
 
 fn rig(lives: &serde_json::Value) -> Rig {
@@ -51,26 +45,15 @@ fn rig(lives: &serde_json::Value) -> Rig {
 }
 
 fn job() -> Job {
-    let sampling = Sampling {
-        temperature: 0.0,
-        top_p: 1.0,
-        seed: None,
-    };
-    Job {
-        prompt: Prompt::default(),
-        sampling,
-        max_tokens: 16,
-    }
+    let sampling = Sampling { temperature: 0.0, top_p: 1.0, seed: None };
+    Job { prompt: Prompt::default(), sampling, max_tokens: 16 }
 }
 
 /// Text so far and how it ended.
 async fn read(mut reply: Reply) -> (String, Result<FinishReason, DispatchError>) {
     let mut text = String::new();
     loop {
-        match tokio::time::timeout(PATIENCE, reply.events.recv())
-            .await
-            .expect("the reply hangs")
-        {
+        match tokio::time::timeout(PATIENCE, reply.events.recv()).await.expect("the reply hangs") {
             Some(ReplyEvent::Pieces(pieces)) => {
                 for piece in pieces {
                     if let Piece::Text { text: more } = piece {
@@ -102,14 +85,8 @@ async fn state(worker: &WorkerHandle, wanted: StateWord) {
 }
 
 fn lives(pid: u32) -> bool {
-    std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| {
-        !stat
-            .rsplit(')')
-            .next()
-            .unwrap_or_default()
-            .trim_start()
-            .starts_with('Z')
-    })
+    std::fs::read_to_string(format!("/proc/{pid}/stat"))
+        .is_ok_and(|stat| !stat.rsplit(')').next().unwrap_or_default().trim_start().starts_with('Z'))
 }
 
 async fn gone(pid: u32) {
@@ -123,10 +100,7 @@ async fn gone(pid: u32) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_starts_a_worker_and_gets_its_pieces_in_order() {
     let rig = rig(&json!([{}]));
-    assert_eq!(
-        ask(&rig.worker).await,
-        ("hello world".into(), Ok(FinishReason::Stop))
-    );
+    assert_eq!(ask(&rig.worker).await, ("hello world".into(), Ok(FinishReason::Stop)));
     assert_eq!(rig.worker.snapshot().state, StateWord::Ready);
     assert_eq!(rig.worker.snapshot().counters.worker_starts, 1);
     rig.worker.shutdown().await;
@@ -150,10 +124,7 @@ async fn a_crash_mid_answer_is_typed_and_the_next_request_is_answered() {
     let rig = rig(&json!([{ "ending": "crash" }, {}]));
     let (text, end) = ask(&rig.worker).await;
     assert_eq!(text, "hello world");
-    let Err(DispatchError::WorkerCrashed {
-        cause: Cause::Crashed { status, .. },
-    }) = end
-    else {
+    let Err(DispatchError::WorkerCrashed { cause: Cause::Crashed { status, .. } }) = end else {
         panic!("{end:?}")
     };
     assert_eq!(status, "exit code 9");
@@ -163,10 +134,7 @@ async fn a_crash_mid_answer_is_typed_and_the_next_request_is_answered() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_orderly_exit_mid_answer_is_a_crash_too() {
     let rig = rig(&json!([{ "ending": "exit_in_order" }, {}]));
-    assert!(matches!(
-        ask(&rig.worker).await.1,
-        Err(DispatchError::WorkerCrashed { .. })
-    ));
+    assert!(matches!(ask(&rig.worker).await.1, Err(DispatchError::WorkerCrashed { .. })));
     assert_eq!(ask(&rig.worker).await.1, Ok(FinishReason::Stop));
 }
 
@@ -176,14 +144,9 @@ async fn a_kill_from_outside_names_the_signal() {
     let reply = rig.worker.generate(job()).await.unwrap();
     state(&rig.worker, StateWord::Busy).await;
     let pid = rig.worker.snapshot().pid.unwrap();
-    nix::sys::signal::kill(
-        nix::unistd::Pid::from_raw(pid.try_into().unwrap()),
-        nix::sys::signal::SIGKILL,
-    )
-    .unwrap();
-    let Err(DispatchError::WorkerCrashed {
-        cause: Cause::Crashed { status, .. },
-    }) = read(reply).await.1
+    nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid.try_into().unwrap()), nix::sys::signal::SIGKILL)
+        .unwrap();
+    let Err(DispatchError::WorkerCrashed { cause: Cause::Crashed { status, .. } }) = read(reply).await.1
     else {
         panic!("not a crash")
     };
@@ -196,12 +159,7 @@ async fn garbage_and_oversized_lines_break_the_worker_not_the_server() {
         let rig = rig(&json!([{ "ending": ending }, {}]));
         let end = ask(&rig.worker).await.1;
         assert!(
-            matches!(
-                &end,
-                Err(DispatchError::WorkerCrashed {
-                    cause: Cause::ProtocolBroken { .. }
-                })
-            ),
+            matches!(&end, Err(DispatchError::WorkerCrashed { cause: Cause::ProtocolBroken { .. } })),
             "{ending}: {end:?}"
         );
         assert_eq!(ask(&rig.worker).await.1, Ok(FinishReason::Stop), "{ending}");
@@ -243,30 +201,15 @@ async fn a_worker_that_ignores_a_cancel_is_killed_and_the_next_request_is_answer
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_over_its_limit_is_a_timeout_and_the_worker_goes_on() {
-    let rig = rig_with(
-        Limits {
-            request_timeout_ms: 200,
-            ..limits()
-        },
-        &json!([{ "ending": "wedge" }]),
-    );
-    assert_eq!(
-        ask(&rig.worker).await.1,
-        Err(DispatchError::RequestTimeout { limit_ms: 200 })
-    );
+    let rig = rig_with(Limits { request_timeout_ms: 200, ..limits() }, &json!([{ "ending": "wedge" }]));
+    assert_eq!(ask(&rig.worker).await.1, Err(DispatchError::RequestTimeout { limit_ms: 200 }));
     state(&rig.worker, StateWord::Ready).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_slow_hello_is_a_start_timeout_and_is_tried_again() {
     let lives = json!([{ "hello_delay_ms": 60_000 }, {}]);
-    let rig = rig_with(
-        Limits {
-            startup_timeout_ms: 200,
-            ..limits()
-        },
-        &lives,
-    );
+    let rig = rig_with(Limits { startup_timeout_ms: 200, ..limits() }, &lives);
     assert_eq!(ask(&rig.worker).await.1, Ok(FinishReason::Stop));
     assert_eq!(rig.worker.snapshot().counters.startup_timeouts, 1);
 }
@@ -276,20 +219,12 @@ async fn a_wrong_protocol_or_runtime_fails_at_once_with_its_reason() {
     let wrong = rig(&json!([{ "protocol": 999 }]));
     let end = ask(&wrong.worker).await.1;
     assert!(
-        matches!(
-            &end,
-            Err(DispatchError::WorkerFailed {
-                cause: Cause::WrongProtocol { found: 999, .. }
-            })
-        ),
+        matches!(&end, Err(DispatchError::WorkerFailed { cause: Cause::WrongProtocol { found: 999, .. } })),
         "{end:?}"
     );
     let differs = rig(&json!([{ "verdict": { "verdict": "differs", "what": "language.py" } }]));
     let end = ask(&differs.worker).await.1;
-    let Err(DispatchError::WorkerFailed {
-        cause: Cause::RuntimeUnverified { what, cure },
-    }) = end
-    else {
+    let Err(DispatchError::WorkerFailed { cause: Cause::RuntimeUnverified { what, cure } }) = end else {
         panic!("{end:?}")
     };
     assert!(what.contains("language.py") && cure.contains("repair"));
@@ -299,12 +234,7 @@ async fn a_wrong_protocol_or_runtime_fails_at_once_with_its_reason() {
 async fn a_model_that_cannot_load_fails_for_good_until_a_restart() {
     let fault = json!({ "code": "model_missing", "file": "model.safetensors" });
     let rig = rig(&json!([{ "load_fault": fault }, {}]));
-    assert!(matches!(
-        ask(&rig.worker).await.1,
-        Err(DispatchError::WorkerFailed {
-            cause: Cause::Load(_)
-        })
-    ));
+    assert!(matches!(ask(&rig.worker).await.1, Err(DispatchError::WorkerFailed { cause: Cause::Load(_) })));
     assert_eq!(rig.worker.snapshot().state, StateWord::Failed);
     rig.worker.restart().await.unwrap();
     assert_eq!(ask(&rig.worker).await.1, Ok(FinishReason::Stop));
@@ -313,22 +243,9 @@ async fn a_model_that_cannot_load_fails_for_good_until_a_restart() {
 #[tokio::test(flavor = "multi_thread")]
 async fn three_failed_starts_are_a_cool_down_with_the_time_left() {
     let fault = json!({ "code": "engine", "what": "RuntimeError" });
-    let rig = rig_with(
-        Limits {
-            max_consecutive_errors: 1,
-            ..limits()
-        },
-        &json!([{ "load_fault": fault }]),
-    );
-    assert!(matches!(
-        ask(&rig.worker).await.1,
-        Err(DispatchError::WorkerNotReady { .. })
-    ));
-    let Err(DispatchError::CoolingDown {
-        remaining_ms,
-        failures: 1,
-    }) = ask(&rig.worker).await.1
-    else {
+    let rig = rig_with(Limits { max_consecutive_errors: 1, ..limits() }, &json!([{ "load_fault": fault }]));
+    assert!(matches!(ask(&rig.worker).await.1, Err(DispatchError::WorkerNotReady { .. })));
+    let Err(DispatchError::CoolingDown { remaining_ms, failures: 1 }) = ask(&rig.worker).await.1 else {
         panic!("no cool-down")
     };
     assert!((50_000..=60_000).contains(&remaining_ms), "{remaining_ms}");
@@ -336,13 +253,7 @@ async fn three_failed_starts_are_a_cool_down_with_the_time_left() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn idle_time_unloads_and_the_next_request_loads_again() {
-    let rig = rig_with(
-        Limits {
-            idle_unload_ms: Some(50),
-            ..limits()
-        },
-        &json!([{}]),
-    );
+    let rig = rig_with(Limits { idle_unload_ms: Some(50), ..limits() }, &json!([{}]));
     assert_eq!(ask(&rig.worker).await.1, Ok(FinishReason::Stop));
     let pid = rig.worker.snapshot().pid.unwrap();
     state(&rig.worker, StateWord::Unloaded).await;
@@ -385,15 +296,9 @@ async fn shutdown_leaves_no_child_even_if_it_will_not_go() {
 async fn a_missing_executable_is_a_typed_failure_that_names_it() {
     let folder = tempfile::tempdir().unwrap();
     let launch = ScriptedLaunch::new("/nowhere/worker", folder.path(), &json!([{}])).unwrap();
-    let order = LoadOrder {
-        model_dir: "/nowhere".into(),
-        context_window_tokens: 64,
-        prefill_chunk_tokens: None,
-    };
-    let limits = Limits {
-        max_consecutive_errors: 1,
-        ..limits()
-    };
+    let order =
+        LoadOrder { model_dir: "/nowhere".into(), context_window_tokens: 64, prefill_chunk_tokens: None };
+    let limits = Limits { max_consecutive_errors: 1, ..limits() };
     let worker = WorkerHandle::spawn(limits, order, Arc::new(launch));
     let error = ask(&worker).await.1.unwrap_err().to_string();
     assert!(error.contains("/nowhere/worker"), "{error}");

@@ -37,11 +37,7 @@ fn shell_http_and_python_libraries_are_named_in_their_rooms_only() {
 fn markup_and_media_do_no_input_or_output() {
     for room in ["src-tauri/crates/gemma/src/", "src-tauri/crates/media/src/"] {
         let files = under(room);
-        none(sources::uses(
-            &files,
-            "std",
-            &["fs", "net", "process", "env", "thread"],
-        ));
+        none(sources::uses(&files, "std", &["fs", "net", "process", "env", "thread"]));
         none(sources::names(&files, &["tokio"]));
     }
 }
@@ -49,15 +45,8 @@ fn markup_and_media_do_no_input_or_output() {
 #[test]
 fn lifecycle_machine_names_no_clock_no_runtime_and_no_input_or_output() {
     let files = under("src-tauri/crates/supervisor/src/machine/");
-    none(sources::uses(
-        &files,
-        "std",
-        &["fs", "net", "process", "env", "thread", "time", "io"],
-    ));
-    none(sources::names(
-        &files,
-        &["tokio", "libc", "nix", "Instant", "SystemTime", "async", "await"],
-    ));
+    none(sources::uses(&files, "std", &["fs", "net", "process", "env", "thread", "time", "io"]));
+    none(sources::names(&files, &["tokio", "libc", "nix", "Instant", "SystemTime", "async", "await"]));
 }
 
 #[test]
@@ -125,20 +114,13 @@ fn tree() -> Tree {
 }
 
 fn rust_files() -> Vec<File> {
-    let files: Vec<File> = tree()
-        .texts()
-        .into_iter()
-        .filter(|file| file.path.ends_with(".rs"))
-        .collect();
+    let files: Vec<File> = tree().texts().into_iter().filter(|file| file.path.ends_with(".rs")).collect();
     assert!(files.len() > 20, "only {} Rust files are looked at", files.len());
     files
 }
 
 fn under(room: &str) -> Vec<File> {
-    let files: Vec<File> = rust_files()
-        .into_iter()
-        .filter(|file| file.path.starts_with(room))
-        .collect();
+    let files: Vec<File> = rust_files().into_iter().filter(|file| file.path.starts_with(room)).collect();
     assert!(!files.is_empty(), "{room} holds no Rust file");
     files
 }
@@ -149,11 +131,7 @@ fn packages() -> Vec<Package> {
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
         .unwrap();
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let packages = manifests::packages(&serde_json::from_slice(&output.stdout).unwrap());
     assert!(packages.len() >= 10, "only {} packages", packages.len());
     packages

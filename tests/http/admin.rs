@@ -14,10 +14,7 @@ async fn an_unload_is_answered_when_the_process_is_gone() {
     assert_eq!(rig.chat(json!({})).await.status, 200);
     let pid = rig.worker.snapshot().pid.unwrap();
     let answer = rig.post(UNLOAD, "").await;
-    assert_eq!(
-        answer.json(),
-        json!({"ok": true, "action": "unload", "state": "unloaded", "pid": null})
-    );
+    assert_eq!(answer.json(), json!({"ok": true, "action": "unload", "state": "unloaded", "pid": null}));
     assert!(!lives(pid));
     assert_eq!(rig.post(UNLOAD, "{}").await.status, 200);
     rig.end().await;
@@ -31,17 +28,11 @@ async fn a_busy_worker_is_unloaded_by_force_alone() {
     let refused = rig.post(UNLOAD, "").await;
     assert_eq!(refused.error(), (409, "worker_busy".into()));
     assert!(refused.header("retry-after").is_some());
-    assert_eq!(
-        rig.post(UNLOAD, r#"{"force":1}"#).await.error(),
-        (400, "bad_request".into())
-    );
+    assert_eq!(rig.post(UNLOAD, r#"{"force":1}"#).await.error(), (400, "bad_request".into()));
     assert_eq!(rig.worker.snapshot().state, StateWord::Busy);
     assert_eq!(rig.post(UNLOAD, r#"{"force":true}"#).await.status, 200);
     let text = call.answer().await.body;
-    assert!(
-        text.contains("server_error") && !text.contains("[DONE]"),
-        "{text}"
-    );
+    assert!(text.contains("server_error") && !text.contains("[DONE]"), "{text}");
     rig.end().await;
 }
 

@@ -7,16 +7,9 @@ use crate::rig::{CHAT, Rig, chat};
 #[tokio::test]
 async fn a_body_is_read_whatever_its_content_type() {
     let rig = Rig::new(json!([{}])).await;
-    for headers in [
-        "",
-        "content-type: text/plain\r\n",
-        "content-type: application/x-www-form-urlencoded\r\n",
-    ] {
-        assert_eq!(
-            rig.ask("POST", CHAT, headers, &chat(json!({}))).await.status,
-            200,
-            "{headers}"
-        );
+    for headers in ["", "content-type: text/plain\r\n", "content-type: application/x-www-form-urlencoded\r\n"]
+    {
+        assert_eq!(rig.ask("POST", CHAT, headers, &chat(json!({}))).await.status, 200, "{headers}");
     }
     rig.end().await;
 }
@@ -30,21 +23,9 @@ async fn bad_bodies_get_a_typed_error_and_start_no_worker() {
         ("[]", "bad_request", json!(null)),
         ("{}", "bad_request", json!("messages")),
         (r#"{"messages":[]}"#, "bad_request", json!("messages")),
-        (
-            r#"{"messages":[{"role":"user","content":"\ud800"}]}"#,
-            "bad_request",
-            json!(null),
-        ),
-        (
-            r#"{"messages":[{"role":"user","content":"a"}],"stream":"yes"}"#,
-            "bad_request",
-            json!("stream"),
-        ),
-        (
-            r#"{"messages":[{"role":"user","content":"a"}],"stop":"x"}"#,
-            "unsupported_request",
-            json!("stop"),
-        ),
+        (r#"{"messages":[{"role":"user","content":"\ud800"}]}"#, "bad_request", json!(null)),
+        (r#"{"messages":[{"role":"user","content":"a"}],"stream":"yes"}"#, "bad_request", json!("stream")),
+        (r#"{"messages":[{"role":"user","content":"a"}],"stop":"x"}"#, "unsupported_request", json!("stop")),
         (
             r#"{"messages":[{"role":"user","content":"a"}],"stream":true,"stream":true}"#,
             "bad_request",
@@ -58,10 +39,7 @@ async fn bad_bodies_get_a_typed_error_and_start_no_worker() {
     }
     let deep = "[".repeat(20_000);
     assert_eq!(rig.post(CHAT, &deep).await.error(), (400, "bad_request".into()));
-    assert_eq!(
-        rig.chat(json!({"model": "gpt"})).await.error(),
-        (404, "model_not_found".into())
-    );
+    assert_eq!(rig.chat(json!({"model": "gpt"})).await.error(), (404, "model_not_found".into()));
     assert_eq!(rig.worker.snapshot().counters.worker_starts, 0);
     rig.end().await;
 }
@@ -80,10 +58,7 @@ async fn a_body_over_the_limit_is_refused_with_its_length_said_or_not() {
         chunked.push_str(&format!("2710\r\n{}\r\n", "x".repeat(10_000)));
     }
     chunked.push_str("0\r\n\r\n");
-    assert_eq!(
-        rig.raw(chunked.as_bytes()).await.error(),
-        (413, "payload_too_large".into())
-    );
+    assert_eq!(rig.raw(chunked.as_bytes()).await.error(), (413, "payload_too_large".into()));
     assert_eq!(rig.chat(json!({})).await.status, 200);
     rig.end().await;
 }

@@ -26,10 +26,7 @@ async fn an_answer_has_text_counts_and_times() {
 #[tokio::test]
 async fn a_token_limit_ends_the_answer_with_length() {
     let rig = Rig::new(json!([{}])).await;
-    let body = rig
-        .chat(json!({"max_tokens": 9, "max_completion_tokens": 1}))
-        .await
-        .json();
+    let body = rig.chat(json!({"max_tokens": 9, "max_completion_tokens": 1})).await.json();
     assert_eq!(body["choices"][0]["finish_reason"], "length");
     assert_eq!(body["choices"][0]["message"]["content"], "hello ");
     rig.end().await;
@@ -42,25 +39,17 @@ async fn more_than_the_queue_holds_is_refused_as_the_client_likes() {
     rig.state(StateWord::Busy).await;
     let waiting = rig.begin_chat(json!({})).await;
     let mut snapshots = rig.worker.subscribe();
-    snapshots
-        .wait_for(|snapshot| snapshot.queue_depth == 1)
-        .await
-        .unwrap();
+    snapshots.wait_for(|snapshot| snapshot.queue_depth == 1).await.unwrap();
     let refused = rig.chat(json!({})).await;
     assert_eq!(refused.error(), (409, "queue_full".into()));
     assert!(refused.header("retry-after").unwrap().parse::<u64>().unwrap() >= 1);
     assert_eq!(refused.json()["error"]["retryable"], true);
-    let liked = rig
-        .ask("POST", CHAT, "x-hangar-overflow: 429\r\n", &chat(json!({})))
-        .await;
+    let liked = rig.ask("POST", CHAT, "x-hangar-overflow: 429\r\n", &chat(json!({}))).await;
     assert_eq!(liked.error(), (429, "queue_full".into()));
     assert!(liked.header("retry-after").is_some());
     assert_eq!(running.answer().await.status, 200);
     let body = waiting.answer().await.json();
-    assert!(
-        body["metrics"]["queue_wait_ms"].as_f64().unwrap() > 100.0,
-        "{body}"
-    );
+    assert!(body["metrics"]["queue_wait_ms"].as_f64().unwrap() > 100.0, "{body}");
     rig.end().await;
 }
 
@@ -98,12 +87,7 @@ async fn an_engine_fault_is_told_without_its_insides() {
 async fn a_runtime_that_is_not_as_pinned_is_named_with_its_cure() {
     let rig = Rig::new(json!([{"verdict": {"verdict": "differs", "what": "mlx is 0.1, not 0.32.4"}}])).await;
     let answer = rig.chat(json!({})).await;
-    assert_eq!(
-        answer.error(),
-        (503, "runtime_unverified".into()),
-        "{}",
-        answer.body
-    );
+    assert_eq!(answer.error(), (503, "runtime_unverified".into()), "{}", answer.body);
     assert!(
         answer.body.contains("mlx is 0.1") && answer.body.contains("hangar runtime repair"),
         "{}",

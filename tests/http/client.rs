@@ -29,10 +29,7 @@ impl Answer {
     }
 
     pub fn error(&self) -> (u16, String) {
-        (
-            self.status,
-            self.json()["error"]["type"].as_str().unwrap().to_owned(),
-        )
+        (self.status, self.json()["error"]["type"].as_str().unwrap().to_owned())
     }
 }
 
@@ -48,10 +45,7 @@ impl Call {
         let mut stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
         stream.set_nodelay(true).unwrap();
         stream.write_all(bytes).await.unwrap();
-        Self {
-            stream,
-            read: Vec::new(),
-        }
+        Self { stream, read: Vec::new() }
     }
 
     /// Reads until this text has come, and gives all that came so far.
@@ -61,10 +55,7 @@ impl Call {
             if so_far.contains(text) {
                 return so_far;
             }
-            assert!(
-                self.more().await,
-                "the connection ended before {text:?}: {so_far}"
-            );
+            assert!(self.more().await, "the connection ended before {text:?}: {so_far}");
         }
     }
 
@@ -72,24 +63,17 @@ impl Call {
     pub async fn answer(mut self) -> Answer {
         while self.more().await {}
         let text = String::from_utf8(self.read).unwrap();
-        let (head, body) = text
-            .split_once("\r\n\r\n")
-            .unwrap_or_else(|| panic!("no answer: {text:?}"));
+        let (head, body) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no answer: {text:?}"));
         let status = head.split(' ').nth(1).unwrap().parse().unwrap();
         let chunked = head.to_lowercase().contains("transfer-encoding: chunked");
         let body = if chunked { joined(body) } else { body.to_owned() };
-        Answer {
-            status,
-            head: head.to_owned(),
-            body,
-        }
+        Answer { status, head: head.to_owned(), body }
     }
 
     async fn more(&mut self) -> bool {
         let mut piece = [0; 16 * 1024];
-        let read = tokio::time::timeout(PATIENCE, self.stream.read(&mut piece))
-            .await
-            .expect("the answer hangs");
+        let read =
+            tokio::time::timeout(PATIENCE, self.stream.read(&mut piece)).await.expect("the answer hangs");
         // A cut connection ends the answer as well.
         let length = read.unwrap_or(0);
         self.read.extend_from_slice(&piece[..length]);

@@ -28,10 +28,7 @@ async fn a_running_answer_ends_in_order_and_nothing_new_is_taken() {
     assert_eq!(rig.get("/ready").await.status, 503);
     assert_eq!(rig.get("/health").await.status, 200);
     assert!(running.answer().await.body.contains("[DONE]"));
-    tokio::time::timeout(PATIENCE, rig.serving)
-        .await
-        .unwrap()
-        .unwrap();
+    tokio::time::timeout(PATIENCE, rig.serving).await.unwrap().unwrap();
     assert!(!lives(pid));
 }
 
@@ -45,14 +42,8 @@ async fn a_second_wish_ends_answers_that_would_go_on() {
     rig.wish.send_replace(Wish::AtOnce);
     let begun = Instant::now();
     let text = call.answer().await.body;
-    assert!(
-        text.contains("shutting_down") && !text.contains("[DONE]"),
-        "{text}"
-    );
-    tokio::time::timeout(PATIENCE, rig.serving)
-        .await
-        .unwrap()
-        .unwrap();
+    assert!(text.contains("shutting_down") && !text.contains("[DONE]"), "{text}");
+    tokio::time::timeout(PATIENCE, rig.serving).await.unwrap().unwrap();
     assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
     assert!(!lives(pid));
 }

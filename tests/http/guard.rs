@@ -69,16 +69,8 @@ async fn a_preflight_gets_no_permission() {
 #[tokio::test]
 async fn our_own_page_and_plain_clients_are_answered() {
     let rig = Rig::new(json!([{}])).await;
-    let own = format!(
-        "origin: http://127.0.0.1:{}\r\nsec-fetch-site: same-origin\r\n",
-        rig.port
-    );
-    for headers in [
-        "",
-        own.as_str(),
-        "sec-fetch-mode: cors\r\n",
-        "sec-fetch-site: none\r\n",
-    ] {
+    let own = format!("origin: http://127.0.0.1:{}\r\nsec-fetch-site: same-origin\r\n", rig.port);
+    for headers in ["", own.as_str(), "sec-fetch-mode: cors\r\n", "sec-fetch-site: none\r\n"] {
         let answer = rig.ask("POST", CHAT, headers, &chat(json!({}))).await;
         assert_eq!(answer.status, 200, "{headers}");
     }
@@ -91,17 +83,10 @@ async fn every_answer_carries_the_headers_that_keep_browsers_in_bounds() {
     for (method, path) in ROUTES {
         let answer = rig.ask(method, path, "", "{}").await;
         assert_eq!(answer.header("x-content-type-options"), Some("nosniff"), "{path}");
-        assert_eq!(
-            answer.header("cross-origin-resource-policy"),
-            Some("same-origin"),
-            "{path}"
-        );
+        assert_eq!(answer.header("cross-origin-resource-policy"), Some("same-origin"), "{path}");
         assert_eq!(answer.header("referrer-policy"), Some("no-referrer"), "{path}");
         let policy = answer.header("content-security-policy").unwrap();
-        assert!(
-            policy.contains("default-src 'self'") && policy.contains("frame-ancestors 'none'"),
-            "{path}"
-        );
+        assert!(policy.contains("default-src 'self'") && policy.contains("frame-ancestors 'none'"), "{path}");
         assert!(!answer.head.to_lowercase().contains("access-control"), "{path}");
         assert!(answer.header("x-request-id").is_some(), "{path}");
     }

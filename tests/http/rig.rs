@@ -26,10 +26,7 @@ pub struct Rig {
 
 pub fn settings() -> Settings {
     Settings {
-        server: ServerSettings {
-            pinned_port: None,
-            max_body_bytes: 64 * 1024,
-        },
+        server: ServerSettings { pinned_port: None, max_body_bytes: 64 * 1024 },
         profile: Profile {
             model_id: "gemma-4-pocket".into(),
             source: ModelSource::BuiltInPocket,
@@ -79,13 +76,7 @@ impl Rig {
             .build();
         let (wish, wishes) = watch::channel(Wish::Run);
         let serving = tokio::spawn(server.serve(vec![listener], wishes));
-        Self {
-            port,
-            worker,
-            wish,
-            serving,
-            folder,
-        }
+        Self { port, worker, wish, serving, folder }
     }
 
     pub async fn get(&self, path: &str) -> Answer {
@@ -110,8 +101,7 @@ impl Rig {
 
     /// Begins a chat with further fields and gives the open connection.
     pub async fn begin_chat(&self, fields: Value) -> Call {
-        self.begin(&request(self.port, "POST", CHAT, "", &chat(fields)))
-            .await
+        self.begin(&request(self.port, "POST", CHAT, "", &chat(fields))).await
     }
 
     pub async fn chat(&self, fields: Value) -> Answer {
@@ -131,30 +121,19 @@ impl Rig {
     /// Asks for an orderly end and waits for it.
     pub async fn end(self) {
         self.wish.send_replace(Wish::AtOnce);
-        tokio::time::timeout(PATIENCE, self.serving)
-            .await
-            .expect("the server does not end")
-            .unwrap();
+        tokio::time::timeout(PATIENCE, self.serving).await.expect("the server does not end").unwrap();
     }
 }
 
 /// A chat request with one message and further fields.
 pub fn chat(fields: Value) -> String {
     let mut body = json!({"messages": [{"role": "user", "content": "hi"}]});
-    body.as_object_mut()
-        .unwrap()
-        .extend(fields.as_object().unwrap().clone());
+    body.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
     body.to_string()
 }
 
 /// Whether a process is there and not only waiting to be reaped.
 pub fn lives(pid: u32) -> bool {
-    std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| {
-        !stat
-            .rsplit(')')
-            .next()
-            .unwrap_or_default()
-            .trim_start()
-            .starts_with('Z')
-    })
+    std::fs::read_to_string(format!("/proc/{pid}/stat"))
+        .is_ok_and(|stat| !stat.rsplit(')').next().unwrap_or_default().trim_start().starts_with('Z'))
 }

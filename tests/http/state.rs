@@ -19,11 +19,7 @@ async fn state_is_answered_before_during_and_after_a_load_without_waiting_for_it
     for path in STATE_ROUTES {
         assert_eq!(rig.get(path).await.status, 200, "{path}");
     }
-    assert!(
-        begun.elapsed() < Duration::from_millis(500),
-        "{:?}",
-        begun.elapsed()
-    );
+    assert!(begun.elapsed() < Duration::from_millis(500), "{:?}", begun.elapsed());
     assert_eq!(rig.worker.snapshot().state, StateWord::Loading);
     let ready = rig.get("/ready").await.json();
     assert_eq!(ready["cold_load_expected"], true);
@@ -38,43 +34,28 @@ async fn state_is_answered_before_during_and_after_a_load_without_waiting_for_it
 #[tokio::test]
 async fn no_get_has_an_effect() {
     let rig = Rig::new(json!([{}])).await;
-    for path in STATE_ROUTES
-        .into_iter()
-        .chain([CHAT, "/admin/worker/unload", "/admin/worker/restart", "/"])
-    {
+    for path in STATE_ROUTES.into_iter().chain([CHAT, "/admin/worker/unload", "/admin/worker/restart", "/"]) {
         rig.get(path).await;
     }
     let snapshot = rig.worker.snapshot();
-    assert_eq!(
-        (snapshot.state, snapshot.counters.worker_starts),
-        (StateWord::Unloaded, 0)
-    );
+    assert_eq!((snapshot.state, snapshot.counters.worker_starts), (StateWord::Unloaded, 0));
     rig.end().await;
 }
 
 #[tokio::test]
 async fn another_method_is_not_found_and_told_the_right_one() {
     let rig = Rig::new(json!([{}])).await;
-    for (method, path, allowed) in [
-        ("GET", CHAT, "POST"),
-        ("POST", "/health", "GET, HEAD"),
-        ("DELETE", "/admin/worker/unload", "POST"),
-    ] {
+    for (method, path, allowed) in
+        [("GET", CHAT, "POST"), ("POST", "/health", "GET, HEAD"), ("DELETE", "/admin/worker/unload", "POST")]
+    {
         let answer = rig.ask(method, path, "", "").await;
         assert_eq!(answer.error(), (404, "not_found".into()));
         assert_eq!(answer.header("allow"), Some(allowed));
     }
-    for (method, path) in [
-        ("GET", "/v1/nothing"),
-        ("POST", "/"),
-        ("GET", "/../etc/passwd"),
-        ("GET", "/%2e%2e/x"),
-    ] {
-        assert_eq!(
-            rig.ask(method, path, "", "").await.error(),
-            (404, "not_found".into()),
-            "{path}"
-        );
+    for (method, path) in
+        [("GET", "/v1/nothing"), ("POST", "/"), ("GET", "/../etc/passwd"), ("GET", "/%2e%2e/x")]
+    {
+        assert_eq!(rig.ask(method, path, "", "").await.error(), (404, "not_found".into()), "{path}");
     }
     rig.end().await;
 }
@@ -89,12 +70,7 @@ async fn a_worker_that_failed_for_good_makes_ready_say_no_and_why() {
     let ready = rig.get("/ready").await;
     assert_eq!(ready.status, 503);
     assert_eq!(ready.json()["accepting_requests"], false);
-    assert!(
-        ready.json()["worker"]["last_error"]
-            .as_str()
-            .unwrap()
-            .contains("config.json")
-    );
+    assert!(ready.json()["worker"]["last_error"].as_str().unwrap().contains("config.json"));
     assert_eq!(rig.get("/health").await.json()["ok"], true);
     rig.end().await;
 }

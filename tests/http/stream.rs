@@ -18,33 +18,21 @@ fn events(body: &str) -> Vec<&str> {
 }
 
 fn text_of(events: &[&str]) -> String {
-    let chunks = events
-        .iter()
-        .filter_map(|event| serde_json::from_str::<Value>(event).ok());
-    chunks
-        .filter_map(|chunk| {
-            chunk["choices"][0]["delta"]["content"]
-                .as_str()
-                .map(str::to_owned)
-        })
-        .collect()
+    let chunks = events.iter().filter_map(|event| serde_json::from_str::<Value>(event).ok());
+    chunks.filter_map(|chunk| chunk["choices"][0]["delta"]["content"].as_str().map(str::to_owned)).collect()
 }
 
 #[tokio::test]
 async fn a_stream_tells_role_text_end_and_counts_in_that_order() {
     let rig = Rig::new(json!([{}])).await;
-    let answer = rig
-        .chat(json!({"stream": true, "stream_options": {"include_usage": true}}))
-        .await;
+    let answer = rig.chat(json!({"stream": true, "stream_options": {"include_usage": true}})).await;
     assert_eq!(answer.status, 200);
     assert_eq!(answer.header("content-type"), Some("text/event-stream"));
     assert_eq!(answer.header("cache-control"), Some("no-store"));
     let events = events(&answer.body);
     assert_eq!(events.last(), Some(&"[DONE]"));
-    let chunks: Vec<Value> = events[..events.len() - 1]
-        .iter()
-        .map(|event| serde_json::from_str(event).unwrap())
-        .collect();
+    let chunks: Vec<Value> =
+        events[..events.len() - 1].iter().map(|event| serde_json::from_str(event).unwrap()).collect();
     assert_eq!(chunks.len(), 5, "{chunks:?}");
     assert_eq!(chunks[0]["choices"][0]["delta"]["role"], "assistant");
     assert_eq!(chunks[1]["choices"][0]["delta"]["content"], "hello ");
@@ -53,11 +41,7 @@ async fn a_stream_tells_role_text_end_and_counts_in_that_order() {
     assert_eq!(chunks[4]["choices"], json!([]));
     assert_eq!(chunks[4]["usage"]["completion_tokens"], 2);
     assert!(chunks[4]["metrics"]["total_ms"].is_f64());
-    assert!(
-        chunks
-            .iter()
-            .all(|chunk| chunk["id"] == chunks[0]["id"] && chunk["model"] == "gemma-4-pocket")
-    );
+    assert!(chunks.iter().all(|chunk| chunk["id"] == chunks[0]["id"] && chunk["model"] == "gemma-4-pocket"));
     rig.end().await;
 }
 
@@ -67,10 +51,7 @@ async fn a_stream_says_the_same_as_a_whole_answer() {
     let rig = Rig::new(pieces).await;
     let whole = rig.chat(json!({})).await.json();
     let stream = rig.chat(json!({"stream": true})).await;
-    assert_eq!(
-        whole["choices"][0]["message"]["content"],
-        text_of(&events(&stream.body))
-    );
+    assert_eq!(whole["choices"][0]["message"]["content"], text_of(&events(&stream.body)));
     assert!(!stream.body.contains("usage"));
     rig.end().await;
 }
@@ -118,15 +99,9 @@ async fn a_worker_that_dies_in_a_stream_ends_it_with_an_error_and_no_done() {
 #[tokio::test]
 async fn a_broken_stream_ends_its_connection() {
     let rig = Rig::new(json!([{"ending": "crash"}])).await;
-    let kept_alive = String::from_utf8(request(
-        rig.port,
-        "POST",
-        CHAT,
-        "",
-        &chat(json!({"stream": true})),
-    ))
-    .unwrap()
-    .replace("connection: close\r\n", "");
+    let kept_alive = String::from_utf8(request(rig.port, "POST", CHAT, "", &chat(json!({"stream": true}))))
+        .unwrap()
+        .replace("connection: close\r\n", "");
     // Reads to the end of the connection, which must come.
     let answer = rig.raw(kept_alive.as_bytes()).await;
     assert!(answer.body.contains("server_error"), "{}", answer.body);
@@ -137,12 +112,7 @@ async fn a_broken_stream_ends_its_connection() {
 async fn after_a_broken_stream_the_next_request_is_answered() {
     for ending in ["crash", "garbage", "oversized"] {
         let rig = Rig::new(json!([{"ending": ending}, {}])).await;
-        assert!(
-            rig.chat(json!({"stream": true}))
-                .await
-                .body
-                .contains("server_error")
-        );
+        assert!(rig.chat(json!({"stream": true})).await.body.contains("server_error"));
         assert_eq!(rig.chat(json!({})).await.status, 200, "{ending}");
         rig.end().await;
     }

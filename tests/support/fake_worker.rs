@@ -11,10 +11,7 @@ fn main() -> ExitCode {
     match scripted::next_life(script.as_ref()) {
         Ok(life) => ExitCode::from(u8::try_from(scripted::live(&life)).unwrap_or(u8::MAX)),
         Err(what) => {
-            drop(std::io::Write::write_all(
-                &mut std::io::stderr(),
-                format!("{what}\n").as_bytes(),
-            ));
+            drop(std::io::Write::write_all(&mut std::io::stderr(), format!("{what}\n").as_bytes()));
             ExitCode::from(3)
         }
     }

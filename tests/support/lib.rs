@@ -25,10 +25,7 @@ impl ScriptedLaunch {
     ) -> std::io::Result<Self> {
         let script = folder.join("script.json");
         std::fs::write(&script, lives.to_string())?;
-        Ok(Self {
-            program: program.into(),
-            script,
-        })
+        Ok(Self { program: program.into(), script })
     }
 }
 

@@ -11,10 +11,7 @@ pub struct Token {
 
 /// Cuts source into tokens; texts and characters in quotes are left out.
 pub fn tokens(source: &str) -> Vec<Token> {
-    let mut reader = Reader {
-        rest: source,
-        line: 1,
-    };
+    let mut reader = Reader { rest: source, line: 1 };
     let mut tokens = Vec::new();
     while let Some(first) = reader.rest.chars().next() {
         if reader.rest.starts_with("//") {
@@ -24,21 +21,13 @@ pub fn tokens(source: &str) -> Vec<Token> {
         } else if let Some(length) = text_length(reader.rest) {
             reader.skip(length);
         } else if first.is_alphanumeric() || first == '_' {
-            let end = reader
-                .rest
-                .find(|character: char| !character.is_alphanumeric() && character != '_');
+            let end = reader.rest.find(|character: char| !character.is_alphanumeric() && character != '_');
             let length = end.unwrap_or(reader.rest.len());
-            tokens.push(Token {
-                text: reader.rest[..length].to_owned(),
-                line: reader.line,
-            });
+            tokens.push(Token { text: reader.rest[..length].to_owned(), line: reader.line });
             reader.skip(length);
         } else {
             if !first.is_whitespace() {
-                tokens.push(Token {
-                    text: first.to_string(),
-                    line: reader.line,
-                });
+                tokens.push(Token { text: first.to_string(), line: reader.line });
             }
             reader.skip(first.len_utf8());
         }
@@ -136,11 +125,7 @@ fn text_length(source: &str) -> Option<usize> {
         let body = prefix.len() + hashes + 1;
         if prefix.ends_with('r') {
             let end = format!("\"{}", "#".repeat(hashes));
-            return Some(
-                source[body..]
-                    .find(&end)
-                    .map_or(source.len(), |at| body + at + end.len()),
-            );
+            return Some(source[body..].find(&end).map_or(source.len(), |at| body + at + end.len()));
         }
         return Some(body + escaped_length(&source[body..], '"'));
     }
@@ -184,9 +169,7 @@ mod tests {
     fn lifetimes_and_raw_names_are_code() {
         assert_eq!(
             words("fn f<'a>(r: &'a str)"),
-            [
-                "fn", "f", "<", "'", "a", ">", "(", "r", ":", "&", "'", "a", "str", ")"
-            ]
+            ["fn", "f", "<", "'", "a", ">", "(", "r", ":", "&", "'", "a", "str", ")"]
         );
         assert_eq!(words("r#type b r"), ["r", "#", "type", "b", "r"]);
     }
@@ -194,26 +177,15 @@ mod tests {
     #[test]
     fn lines_are_counted_through_comments_and_texts() {
         let found = tokens("/* \n */ \"\n\"\nx");
-        assert_eq!(
-            found,
-            [Token {
-                text: "x".to_owned(),
-                line: 4
-            }]
-        );
+        assert_eq!(found, [Token { text: "x".to_owned(), line: 4 }]);
     }
 
     #[test]
     fn test_modules_are_left_out_and_what_follows_is_kept() {
         let source = "a; #[cfg(test)] mod tests { b { c } } d; #[cfg(test)] mod more; #[cfg(test)] fn e() {} #[cfg(test)] #[expect(x)] pub mod y { b }";
-        let kept: Vec<String> = without_tests(tokens(source))
-            .into_iter()
-            .map(|token| token.text)
-            .collect();
+        let kept: Vec<String> = without_tests(tokens(source)).into_iter().map(|token| token.text).collect();
         assert!(
-            ["a", "d", "more", "e"]
-                .iter()
-                .all(|word| kept.iter().any(|token| token == word)),
+            ["a", "d", "more", "e"].iter().all(|word| kept.iter().any(|token| token == word)),
             "{kept:?}"
         );
         assert!(!kept.iter().any(|token| token == "b" || token == "c"), "{kept:?}");

@@ -14,10 +14,7 @@ const MAY_KNOW: [(&str, &[&str]); 9] = [
     ("hangar-media", &[]),
     ("hangar-governor", &["hangar-config"]),
     ("hangar-provision", &["hangar-config"]),
-    (
-        "hangar-supervisor",
-        &["hangar-protocol", "hangar-config", "hangar-governor"],
-    ),
+    ("hangar-supervisor", &["hangar-protocol", "hangar-config", "hangar-governor"]),
     (
         "hangar-server",
         &[
@@ -36,16 +33,7 @@ const APP: &str = "hangar-app";
 /// For the rooms without IO, the libraries they may use.
 const LIBRARIES: [(&str, &[&str]); 4] = [
     ("hangar-protocol", &["serde", "serde_json", "thiserror"]),
-    (
-        "hangar-config",
-        &[
-            "serde",
-            "serde_ignored",
-            "serde_json",
-            "serde_path_to_error",
-            "thiserror",
-        ],
-    ),
+    ("hangar-config", &["serde", "serde_ignored", "serde_json", "serde_path_to_error", "thiserror"]),
     ("hangar-gemma", &["serde_json", "thiserror"]),
     ("hangar-media", &["base64", "image", "symphonia", "thiserror"]),
 ];
@@ -86,30 +74,20 @@ pub fn packages(metadata: &Value) -> Vec<Package> {
 pub fn unlisted_edges(packages: &[Package]) -> Vec<String> {
     let mut found = Vec::new();
     for package in packages {
-        let ours = package
-            .dependencies
-            .iter()
-            .filter(|name| name.starts_with("hangar-"));
+        let ours = package.dependencies.iter().filter(|name| name.starts_with("hangar-"));
         if package.name == APP {
-            found.extend(
-                ours.filter(|name| *name != "hangar-server")
-                    .map(|name| edge(package, name)),
-            );
+            found.extend(ours.filter(|name| *name != "hangar-server").map(|name| edge(package, name)));
         } else if ABOVE.contains(&package.name.as_str()) {
             found.extend(ours.filter(|name| *name == APP).map(|name| edge(package, name)));
         } else if let Some((_, allowed)) = MAY_KNOW.iter().find(|(name, _)| *name == package.name) {
             found.extend(
-                ours.filter(|name| !allowed.contains(&name.as_str()))
-                    .map(|name| edge(package, name)),
+                ours.filter(|name| !allowed.contains(&name.as_str())).map(|name| edge(package, name)),
             );
         } else {
             found.push(format!("{} is no room of the house", package.name));
         }
-        let homes: [(&str, &[&str]); 3] = [
-            ("axum", &["hangar-server"]),
-            ("pyo3", &["hangar-worker"]),
-            ("tauri", &[APP]),
-        ];
+        let homes: [(&str, &[&str]); 3] =
+            [("axum", &["hangar-server"]), ("pyo3", &["hangar-worker"]), ("tauri", &[APP])];
         for (library, homes) in homes {
             if package.dependencies.iter().any(|name| name == library)
                 && !homes.contains(&package.name.as_str())
@@ -129,14 +107,9 @@ pub fn unlisted_libraries(packages: &[Package]) -> Vec<String> {
             found.push(format!("{name} is not there"));
             continue;
         };
-        let theirs = package
-            .dependencies
-            .iter()
-            .filter(|name| !name.starts_with("hangar-"));
+        let theirs = package.dependencies.iter().filter(|name| !name.starts_with("hangar-"));
         found.extend(
-            theirs
-                .filter(|library| !allowed.contains(&library.as_str()))
-                .map(|name| edge(package, name)),
+            theirs.filter(|library| !allowed.contains(&library.as_str())).map(|name| edge(package, name)),
         );
     }
     found
@@ -163,28 +136,16 @@ mod tests {
 
     fn package(name: &str, folder: &str, dependencies: &[&str]) -> Package {
         let dependencies = dependencies.iter().map(|name| (*name).to_owned()).collect();
-        Package {
-            name: name.to_owned(),
-            folder: folder.to_owned(),
-            dependencies,
-        }
+        Package { name: name.to_owned(), folder: folder.to_owned(), dependencies }
     }
 
     #[test]
     fn an_edge_against_the_table_is_found() {
         let bad = [
             package("hangar-gemma", "gemma", &["serde_json", "hangar-config"]),
-            package(
-                "hangar-supervisor",
-                "supervisor",
-                &["hangar-server", "hangar-protocol"],
-            ),
+            package("hangar-supervisor", "supervisor", &["hangar-server", "hangar-protocol"]),
             package("hangar-tests", "tests", &["hangar-app", "hangar-worker"]),
-            package(
-                "hangar-app",
-                "src-tauri",
-                &["hangar-server", "hangar-cli", "tauri"],
-            ),
+            package("hangar-app", "src-tauri", &["hangar-server", "hangar-cli", "tauri"]),
             package("hangar-extra", "extra", &[]),
             package("hangar-cli", "cli", &["axum"]),
         ];
@@ -220,10 +181,7 @@ mod tests {
 
     #[test]
     fn a_folder_with_another_name_is_found() {
-        let bad = [
-            package("hangar-gemma", "markup", &[]),
-            package("hangar-media", "media", &[]),
-        ];
+        let bad = [package("hangar-gemma", "markup", &[]), package("hangar-media", "media", &[])];
         assert_eq!(misnamed_folders(&bad), ["hangar-gemma stands in markup/"]);
     }
 

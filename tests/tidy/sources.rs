@@ -6,12 +6,8 @@ use crate::tree::File;
 /// Places outside the rooms where a library, or one of its family, is named in code.
 pub fn named_outside(files: &[File], library: &str, rooms: &[&str]) -> Vec<String> {
     let family = format!("{library}_");
-    let outside = files
-        .iter()
-        .filter(|file| !rooms.iter().any(|room| file.path.starts_with(room)));
-    findings(outside, |token| {
-        token.text == library || token.text.starts_with(&family)
-    })
+    let outside = files.iter().filter(|file| !rooms.iter().any(|room| file.path.starts_with(room)));
+    findings(outside, |token| token.text == library || token.text.starts_with(&family))
 }
 
 /// Places where one of the words stands in code.
@@ -25,10 +21,7 @@ pub fn roots(files: &[File], roots: &[&str]) -> Vec<String> {
     for file in files {
         let tokens = tokens(&file.text);
         for at in 0..tokens.len() {
-            if roots
-                .iter()
-                .any(|root| starts_with(&tokens[at..], &[root, ":", ":"]))
-            {
+            if roots.iter().any(|root| starts_with(&tokens[at..], &[root, ":", ":"])) {
                 found.push(place(file, &tokens[at]));
             }
         }
@@ -44,9 +37,7 @@ pub fn uses(files: &[File], library: &str, modules: &[&str]) -> Vec<String> {
         for at in 0..tokens.len() {
             if starts_with(&tokens[at..], &[library, ":", ":"]) {
                 let used = first_segments(&tokens[at + 3..]);
-                let forbidden = used
-                    .into_iter()
-                    .filter(|token| modules.contains(&token.text.as_str()));
+                let forbidden = used.into_iter().filter(|token| modules.contains(&token.text.as_str()));
                 found.extend(forbidden.map(|token| place(file, token)));
             }
         }
@@ -57,11 +48,7 @@ pub fn uses(files: &[File], library: &str, modules: &[&str]) -> Vec<String> {
 /// Files whose first line is no module comment.
 pub fn without_purpose(files: &[File]) -> Vec<String> {
     let purpose = |file: &&File| !file.text.lines().next().unwrap_or_default().starts_with("//! ");
-    files
-        .iter()
-        .filter(purpose)
-        .map(|file| format!("{}: first line is no //! comment", file.path))
-        .collect()
+    files.iter().filter(purpose).map(|file| format!("{}: first line is no //! comment", file.path)).collect()
 }
 
 /// Places outside tests that call `unwrap` or `expect`.
@@ -70,10 +57,7 @@ pub fn unwraps(files: &[File]) -> Vec<String> {
     for file in files.iter().filter(|file| !is_test(&file.path)) {
         let tokens = without_tests(tokens(&file.text));
         for at in 0..tokens.len() {
-            if ["unwrap", "expect"]
-                .iter()
-                .any(|name| starts_with(&tokens[at..], &[".", name, "("]))
-            {
+            if ["unwrap", "expect"].iter().any(|name| starts_with(&tokens[at..], &[".", name, "("])) {
                 found.push(place(file, &tokens[at + 1]));
             }
         }
@@ -82,19 +66,13 @@ pub fn unwraps(files: &[File]) -> Vec<String> {
 }
 
 fn is_test(path: &str) -> bool {
-    path.split('/')
-        .any(|part| part == "tests" || part == "tests.rs" || part.ends_with("_tests.rs"))
+    path.split('/').any(|part| part == "tests" || part == "tests.rs" || part.ends_with("_tests.rs"))
 }
 
 fn findings<'a>(files: impl Iterator<Item = &'a File>, bad: impl Fn(&Token) -> bool) -> Vec<String> {
     let mut found = Vec::new();
     for file in files {
-        found.extend(
-            tokens(&file.text)
-                .iter()
-                .filter(|token| bad(token))
-                .map(|token| place(file, token)),
-        );
+        found.extend(tokens(&file.text).iter().filter(|token| bad(token)).map(|token| place(file, token)));
     }
     found
 }
@@ -128,25 +106,16 @@ mod tests {
     use super::*;
 
     fn file(path: &str, text: &str) -> [File; 1] {
-        [File {
-            path: path.to_owned(),
-            text: text.to_owned(),
-        }]
+        [File { path: path.to_owned(), text: text.to_owned() }]
     }
 
     #[test]
     fn a_library_named_outside_its_room_is_found_with_its_line() {
         let bad = file("worker/src/pipe.rs", "// axum\nuse axum::Router;\n");
-        assert_eq!(
-            named_outside(&bad, "axum", &["src-tauri/"]),
-            ["worker/src/pipe.rs:2: axum"]
-        );
+        assert_eq!(named_outside(&bad, "axum", &["src-tauri/"]), ["worker/src/pipe.rs:2: axum"]);
         assert!(named_outside(&bad, "axum", &["worker/"]).is_empty());
         let family = file("a.rs", "tauri_plugin_shell::init(); tauris();");
-        assert_eq!(
-            named_outside(&family, "tauri", &[]),
-            ["a.rs:1: tauri_plugin_shell"]
-        );
+        assert_eq!(named_outside(&family, "tauri", &[]), ["a.rs:1: tauri_plugin_shell"]);
     }
 
     #[test]
@@ -160,13 +129,7 @@ mod tests {
         ] {
             assert_eq!(uses(&file("a.rs", bad), "std", &["fs"]), ["a.rs:1: fs"], "{bad}");
         }
-        for good in [
-            "use std::io;",
-            "use std::{io::{fs}, fmt};",
-            "my::fs()",
-            "// std::fs",
-            "\"std::fs\"",
-        ] {
+        for good in ["use std::io;", "use std::{io::{fs}, fmt};", "my::fs()", "// std::fs", "\"std::fs\""] {
             assert!(uses(&file("a.rs", good), "std", &["fs"]).is_empty(), "{good}");
         }
     }
@@ -175,10 +138,7 @@ mod tests {
     fn words_and_path_roots_are_found_in_code_only() {
         let text = "use http::Uri; fn http() {} /* StatusCode */ let a: StatusCode;";
         assert_eq!(roots(&file("a.rs", text), &["http"]), ["a.rs:1: http"]);
-        assert_eq!(
-            names(&file("a.rs", text), &["StatusCode"]),
-            ["a.rs:1: StatusCode"]
-        );
+        assert_eq!(names(&file("a.rs", text), &["StatusCode"]), ["a.rs:1: StatusCode"]);
     }
 
     #[test]
@@ -194,10 +154,7 @@ mod tests {
     #[test]
     fn unwrap_is_found_outside_tests_only() {
         let text = "fn a() { b.unwrap(); c.expect(\"d\"); e.unwrap_or(1); }\n#[cfg(test)]\nmod tests { f.unwrap(); }";
-        assert_eq!(
-            unwraps(&file("src/a.rs", text)),
-            ["src/a.rs:1: unwrap", "src/a.rs:1: expect"]
-        );
+        assert_eq!(unwraps(&file("src/a.rs", text)), ["src/a.rs:1: unwrap", "src/a.rs:1: expect"]);
         for path in ["tests/a.rs", "src/tests.rs", "src/a_tests.rs", "src/tests/a.rs"] {
             assert!(unwraps(&file(path, text)).is_empty(), "{path}");
         }

@@ -5,11 +5,7 @@ use crate::tree::File;
 const MAX_LINES: usize = 600;
 const SOURCES: [&str; 8] = [".rs", ".py", ".ts", ".js", ".mjs", ".svelte", ".css", ".sh"];
 /// Spelled in halves, so that this file keeps its own rule.
-const MACHINE_PATHS: [&str; 3] = [
-    concat!("/wo", "rk/"),
-    concat!("/ro", "ot/"),
-    concat!("/home", "/user"),
-];
+const MACHINE_PATHS: [&str; 3] = [concat!("/wo", "rk/"), concat!("/ro", "ot/"), concat!("/home", "/user")];
 /// Hosts that code, tests and documents may name.
 const HOSTS: [&str; 18] = [
     "127.0.0.1",
@@ -45,9 +41,7 @@ pub fn too_long(files: &[File]) -> Vec<String> {
 
 /// Lines that name a path of somebody's machine.
 pub fn machine_paths(files: &[File]) -> Vec<String> {
-    lines(files, |_, line| {
-        MACHINE_PATHS.iter().any(|path| line.contains(path))
-    })
+    lines(files, |_, line| MACHINE_PATHS.iter().any(|path| line.contains(path)))
 }
 
 /// Lines that name a host which is not listed; names under `example` and `invalid` are nobody's. Lock files
@@ -72,10 +66,8 @@ fn hosts(line: &str) -> impl Iterator<Item = &str> {
         .zip(parts.skip(1))
         .filter(|(before, _)| before.ends_with("http") || before.ends_with("https"))
         .map(|(_, after)| {
-            let place = after
-                .split(['/', '?', '#', '"', '\'', '`', ' ', '<', '>', ')'])
-                .next()
-                .unwrap_or_default();
+            let place =
+                after.split(['/', '?', '#', '"', '\'', '`', ' ', '<', '>', ')']).next().unwrap_or_default();
             let host = place.rsplit('@').next().unwrap_or(place);
             let end =
                 host.find(|character: char| !character.is_ascii_alphanumeric() && !".-".contains(character));
@@ -101,19 +93,13 @@ mod tests {
     use super::*;
 
     fn file(path: &str, text: String) -> [File; 1] {
-        [File {
-            path: path.to_owned(),
-            text,
-        }]
+        [File { path: path.to_owned(), text }]
     }
 
     #[test]
     fn a_source_over_the_limit_is_found_and_data_is_not() {
         let text = "x\n".repeat(601);
-        assert_eq!(
-            too_long(&file("a.py", text.clone())),
-            ["a.py: 601 lines; the limit is 600"]
-        );
+        assert_eq!(too_long(&file("a.py", text.clone())), ["a.py: 601 lines; the limit is 600"]);
         assert!(too_long(&file("a.json", text)).is_empty());
         assert!(too_long(&file("a.rs", "x\n".repeat(600))).is_empty());
     }
@@ -125,11 +111,7 @@ mod tests {
             assert_eq!(found, [format!("a.md:2: see {path}notes")]);
         }
         assert!(
-            machine_paths(&file(
-                "a.md",
-                "the network/ and its framework/ in /tmp/".to_owned()
-            ))
-            .is_empty()
+            machine_paths(&file("a.md", "the network/ and its framework/ in /tmp/".to_owned())).is_empty()
         );
     }
 
@@ -138,10 +120,7 @@ mod tests {
         let strange = concat!("https:/", "/pypi.mirror.corp:8080/simple");
         assert_eq!(unlisted_hosts(&file("a.toml", strange.to_owned())).len(), 1);
         let listed = "https://github.com/a, http://127.0.0.1:4017/x http://localhost. http://evil.example https://{host} http://a:b@proxy.example:1/";
-        assert_eq!(
-            unlisted_hosts(&file("a.md", listed.to_owned())),
-            Vec::<String>::new()
-        );
+        assert_eq!(unlisted_hosts(&file("a.md", listed.to_owned())), Vec::<String>::new());
         let resolved = format!("\"resolved\": \"{strange}\"");
         assert_eq!(unlisted_hosts(&file("package-lock.json", resolved)).len(), 1);
         let funding = format!("\"url\": \"{strange}\"");

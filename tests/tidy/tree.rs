@@ -38,11 +38,7 @@ impl Tree {
     /// Walks the workspace.
     pub fn read(root: &Path) -> Self {
         let ignored = Ignored::read(&std::fs::read_to_string(root.join(".gitignore")).unwrap());
-        let mut tree = Self {
-            files: Vec::new(),
-            top_folders: Vec::new(),
-            root: root.to_owned(),
-        };
+        let mut tree = Self { files: Vec::new(), top_folders: Vec::new(), root: root.to_owned() };
         tree.walk("", &ignored);
         tree
     }
@@ -55,10 +51,7 @@ impl Tree {
             if bytes.len() <= 1 << 20
                 && let Ok(text) = String::from_utf8(bytes)
             {
-                texts.push(File {
-                    path: path.clone(),
-                    text,
-                });
+                texts.push(File { path: path.clone(), text });
             }
         }
         texts
@@ -70,18 +63,12 @@ impl Tree {
     }
 
     fn walk(&mut self, folder: &str, ignored: &Ignored) {
-        let mut entries: Vec<_> = std::fs::read_dir(self.root.join(folder))
-            .unwrap()
-            .map(|entry| entry.unwrap())
-            .collect();
+        let mut entries: Vec<_> =
+            std::fs::read_dir(self.root.join(folder)).unwrap().map(|entry| entry.unwrap()).collect();
         entries.sort_by_key(std::fs::DirEntry::file_name);
         for entry in entries {
             let name = entry.file_name().into_string().unwrap();
-            let path = if folder.is_empty() {
-                name.clone()
-            } else {
-                format!("{folder}/{name}")
-            };
+            let path = if folder.is_empty() { name.clone() } else { format!("{folder}/{name}") };
             if ignored.covers(&path) {
                 continue;
             }
@@ -116,12 +103,7 @@ struct Ignored(Vec<String>);
 impl Ignored {
     fn read(text: &str) -> Self {
         let lines = text.lines().map(|line| line.trim().trim_end_matches('/'));
-        Self(
-            lines
-                .filter(|line| !line.is_empty() && !line.starts_with('#'))
-                .map(str::to_owned)
-                .collect(),
-        )
+        Self(lines.filter(|line| !line.is_empty() && !line.starts_with('#')).map(str::to_owned).collect())
     }
 
     fn covers(&self, path: &str) -> bool {

@@ -14,26 +14,17 @@ pub struct CancelFlags {
 impl CancelFlags {
     /// Marks a request.
     pub fn ask(&self, request: RequestId) {
-        self.asked
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(request);
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).insert(request);
     }
 
     /// Whether a request is marked.
     pub fn is_asked(&self, request: RequestId) -> bool {
-        self.asked
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .contains(&request)
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).contains(&request)
     }
 
     /// Forgets every mark up to an ended request: numbers only rise, so none of them can matter again.
     pub fn forget_through(&self, ended: RequestId) {
-        self.asked
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .retain(|request| *request > ended);
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).retain(|request| *request > ended);
     }
 }
 

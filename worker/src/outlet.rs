@@ -30,9 +30,7 @@ impl std::fmt::Debug for Outlet {
 impl Outlet {
     /// An outlet onto the real standard output, or a buffer in tests.
     pub fn new(writer: Box<dyn Write + Send>) -> Self {
-        Self {
-            writer: Mutex::new(writer),
-        }
+        Self { writer: Mutex::new(writer) }
     }
 
     /// Writes one frame and flushes it.
@@ -42,10 +40,7 @@ impl Outlet {
     pub fn send(&self, frame: &FromWorker) -> Result<(), OutletError> {
         let line = encode(frame)?;
         if line.len() > MAX_FROM_WORKER_BYTES {
-            return Err(FrameError::TooLarge {
-                limit_bytes: MAX_FROM_WORKER_BYTES,
-            }
-            .into());
+            return Err(FrameError::TooLarge { limit_bytes: MAX_FROM_WORKER_BYTES }.into());
         }
         Ok(self.write_raw(&line)?)
     }

@@ -47,11 +47,7 @@ pub struct Pipe {
 impl Pipe {
     /// A pipe that writes through `outlet`.
     pub fn new(outlet: Outlet) -> Self {
-        Self {
-            outlet,
-            counters: Counters::default(),
-            cancels: CancelFlags::default(),
-        }
+        Self { outlet, counters: Counters::default(), cancels: CancelFlags::default() }
     }
 
     /// Writes a frame of the engine and forgets the cancel marks of a request that it ends.
@@ -85,11 +81,7 @@ pub fn read_frames(mut reader: impl Read, pipe: &Pipe, commands: &Sender<Command
                         continue;
                     }
                     ToWorker::Ping(ping) => {
-                        if pipe
-                            .outlet
-                            .send(&FromWorker::Pong(Pong { nonce: ping.nonce }))
-                            .is_err()
-                        {
+                        if pipe.outlet.send(&FromWorker::Pong(Pong { nonce: ping.nonce })).is_err() {
                             return Ended::ServerGone;
                         }
                         continue;
@@ -154,10 +146,7 @@ mod tests {
 
     impl std::io::Write for Sink {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.0
-                .lock()
-                .unwrap_or_else(std::sync::PoisonError::into_inner)
-                .extend_from_slice(bytes);
+            self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner).extend_from_slice(bytes);
             Ok(bytes.len())
         }
         fn flush(&mut self) -> std::io::Result<()> {
@@ -175,14 +164,8 @@ mod tests {
         let (pipe, sink) = pipe();
         let (sender, receiver) = channel();
         let input = b"{\"type\":\"ping\",\"nonce\":7}\n{\"type\":\"cancel\",\"request\":3}\n{\"type\":\"shutdown\"}\n";
-        assert!(matches!(
-            read_frames(&input[..], &pipe, &sender),
-            Ended::ServerGone
-        ));
-        assert_eq!(
-            sink.0.lock().unwrap().as_slice(),
-            b"{\"type\":\"pong\",\"nonce\":7}\n"
-        );
+        assert!(matches!(read_frames(&input[..], &pipe, &sender), Ended::ServerGone));
+        assert_eq!(sink.0.lock().unwrap().as_slice(), b"{\"type\":\"pong\",\"nonce\":7}\n");
         assert!(pipe.cancels.is_asked(RequestId(3)));
         assert_eq!(receiver.try_iter().collect::<Vec<_>>(), [Command::Shutdown]);
     }
@@ -198,21 +181,12 @@ mod tests {
     #[test]
     fn beats_carry_rising_numbers_and_the_latest_counters() {
         let (pipe, sink) = pipe();
-        pipe.counters
-            .set(hangar_protocol::Phase::Prefill, Some(RequestId(1)), 256, 670);
+        pipe.counters.set(hangar_protocol::Phase::Prefill, Some(RequestId(1)), 256, 670);
         let (keep, closed) = channel();
         std::thread::scope(|scope| {
             let pipe = &pipe;
             scope.spawn(move || beat_until_closed(pipe, Duration::from_millis(1), &closed));
-            while sink
-                .0
-                .lock()
-                .unwrap()
-                .iter()
-                .filter(|byte| **byte == b'\n')
-                .count()
-                < 2
-            {
+            while sink.0.lock().unwrap().iter().filter(|byte| **byte == b'\n').count() < 2 {
                 std::thread::yield_now();
             }
             drop(keep);

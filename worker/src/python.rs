@@ -2,10 +2,7 @@
 //!
 //! Reader and heartbeat run on their own threads and never take the interpreter lock. When the server is
 //! gone the process ends at once, also while Python computes: macOS has no signal for a parent's death.
-#![expect(
-    unsafe_code,
-    reason = "descriptors 0 and 1 are taken over from the interpreter"
-)]
+#![expect(unsafe_code, reason = "descriptors 0 and 1 are taken over from the interpreter")]
 
 use std::fs::File;
 use std::os::fd::{FromRawFd, RawFd};
@@ -36,13 +33,8 @@ fn start() -> PyResult<()> {
     let (reader, writer) = take_descriptors().map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
     let pipe = Arc::new(Pipe::new(Outlet::new(Box::new(writer))));
     let (sender, receiver) = channel();
-    let native = Native {
-        pipe: Arc::clone(&pipe),
-        commands: Mutex::new(receiver),
-    };
-    NATIVE
-        .set(native)
-        .map_err(|_| PyRuntimeError::new_err("the pipe was taken over already"))?;
+    let native = Native { pipe: Arc::clone(&pipe), commands: Mutex::new(receiver) };
+    NATIVE.set(native).map_err(|_| PyRuntimeError::new_err("the pipe was taken over already"))?;
     let reading = Arc::clone(&pipe);
     std::thread::spawn(move || match read_frames(reader, &reading, &sender) {
         Ended::ServerGone => leave(0),
@@ -62,13 +54,7 @@ fn start() -> PyResult<()> {
 #[pyfunction]
 fn next_command(py: Python<'_>) -> PyResult<String> {
     let native = native()?;
-    let received = py.detach(|| {
-        native
-            .commands
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .recv()
-    });
+    let received = py.detach(|| native.commands.lock().unwrap_or_else(PoisonError::into_inner).recv());
     let frame = match received {
         Ok(Command::Load(load)) => ToWorker::Load(load),
         Ok(Command::Generate(generate)) => ToWorker::Generate(generate),
@@ -86,10 +72,7 @@ fn next_command(py: Python<'_>) -> PyResult<String> {
 fn emit(frame_json: &str) -> PyResult<()> {
     let frame: FromWorker =
         decode(frame_json.as_bytes()).map_err(|error| PyValueError::new_err(error.to_string()))?;
-    native()?
-        .pipe
-        .emit(&frame)
-        .map_err(|error| PyBrokenPipeError::new_err(error.to_string()))
+    native()?.pipe.emit(&frame).map_err(|error| PyBrokenPipeError::new_err(error.to_string()))
 }
 
 /// Writes one `pieces` frame from (is a control token, text or name) pairs: the frame of every token, spared
@@ -100,24 +83,15 @@ fn emit_pieces(request: u64, pieces: Vec<(bool, String)>) -> PyResult<()> {
         true => Piece::Control { token: text },
         false => Piece::Text { text },
     });
-    let frame = FromWorker::Pieces(Pieces {
-        request: RequestId(request),
-        pieces: pieces.collect(),
-    });
-    native()?
-        .pipe
-        .emit(&frame)
-        .map_err(|error| PyBrokenPipeError::new_err(error.to_string()))
+    let frame = FromWorker::Pieces(Pieces { request: RequestId(request), pieces: pieces.collect() });
+    native()?.pipe.emit(&frame).map_err(|error| PyBrokenPipeError::new_err(error.to_string()))
 }
 
 /// Sets what the next beat will say.
 #[pyfunction]
 fn progress(phase: &str, request: Option<u64>, done: u64, total: u64) -> PyResult<()> {
     let phase = phase_of(phase).ok_or_else(|| PyValueError::new_err("phase is unknown"))?;
-    native()?
-        .pipe
-        .counters
-        .set(phase, request.map(RequestId), done, total);
+    native()?.pipe.counters.set(phase, request.map(RequestId), done, total);
     Ok(())
 }
 
@@ -157,9 +131,7 @@ fn phase_of(word: &str) -> Option<Phase> {
 }
 
 fn native() -> PyResult<&'static Native> {
-    NATIVE
-        .get()
-        .ok_or_else(|| PyRuntimeError::new_err("start() was not called"))
+    NATIVE.get().ok_or_else(|| PyRuntimeError::new_err("start() was not called"))
 }
 
 /// Moves the real standard input and output out of Python's reach: input becomes empty, output becomes
@@ -177,30 +149,19 @@ fn duplicate(descriptor: RawFd) -> std::io::Result<File> {
     // SAFETY: fcntl only reads its arguments; a valid result is a new descriptor owned by nobody else.
     unsafe {
         let copy = libc::fcntl(descriptor, libc::F_DUPFD_CLOEXEC, 3);
-        if copy < 0 {
-            Err(std::io::Error::last_os_error())
-        } else {
-            Ok(File::from_raw_fd(copy))
-        }
+        if copy < 0 { Err(std::io::Error::last_os_error()) } else { Ok(File::from_raw_fd(copy)) }
     }
 }
 
 fn replace(source: RawFd, target: RawFd) -> std::io::Result<()> {
     // SAFETY: dup2 only reads its arguments; no Rust object owns descriptors 0 and 1.
     let done = unsafe { libc::dup2(source, target) };
-    if done < 0 {
-        Err(std::io::Error::last_os_error())
-    } else {
-        Ok(())
-    }
+    if done < 0 { Err(std::io::Error::last_os_error()) } else { Ok(()) }
 }
 
 fn log_error(what: &str) {
     let line = serde_json::json!({ "level": "error", "event": "pipe_broken", "what": what });
-    drop(std::io::Write::write_all(
-        &mut std::io::stderr(),
-        format!("{line}\n").as_bytes(),
-    ));
+    drop(std::io::Write::write_all(&mut std::io::stderr(), format!("{line}\n").as_bytes()));
 }
 
 /// Ends the process without waiting for the interpreter lock or running exit handlers.

@@ -64,11 +64,7 @@ pub struct Splitter {
 impl Splitter {
     /// A splitter that refuses lines over `limit_bytes`.
     pub fn new(limit_bytes: usize) -> Self {
-        Self {
-            held: Vec::new(),
-            scanned: 0,
-            limit_bytes,
-        }
+        Self { held: Vec::new(), scanned: 0, limit_bytes }
     }
 
     /// Takes bytes as they arrive.
@@ -86,17 +82,13 @@ impl Splitter {
             let Some(at) = self.held[self.scanned..].iter().position(|byte| *byte == b'\n') else {
                 self.scanned = self.held.len();
                 if self.held.len() > self.limit_bytes {
-                    return Err(FrameError::TooLarge {
-                        limit_bytes: self.limit_bytes,
-                    });
+                    return Err(FrameError::TooLarge { limit_bytes: self.limit_bytes });
                 }
                 return Ok(None);
             };
             let end = self.scanned + at;
             if end > self.limit_bytes {
-                return Err(FrameError::TooLarge {
-                    limit_bytes: self.limit_bytes,
-                });
+                return Err(FrameError::TooLarge { limit_bytes: self.limit_bytes });
             }
             let rest = self.held.split_off(end + 1);
             let mut line = std::mem::replace(&mut self.held, rest);

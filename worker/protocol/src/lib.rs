@@ -6,14 +6,17 @@
 
 mod codec;
 mod fault;
-mod frames;
+mod from_worker;
+mod to_worker;
 
 pub use codec::{FrameError, MAX_FROM_WORKER_BYTES, MAX_TO_WORKER_BYTES, Splitter, decode, encode};
 pub use fault::WorkerFault;
-pub use frames::{
-    Accepted, Beat, Cancel, Failed, FinishReason, Finished, FromWorker, Generate, Group, Hello, Load,
-    LoadFailed, Loaded, Media, MemoryUse, ModelFacts, Phase, Piece, Pieces, Ping, Pong, Probe, ProbeReport,
-    Probed, Prompt, RequestId, Sampling, Segment, Timings, ToWorker, TokenUse, Verdict,
+pub use from_worker::{
+    Accepted, Beat, Failed, FinishReason, Finished, FromWorker, Hello, LoadFailed, Loaded, MemoryUse,
+    ModelFacts, Phase, Piece, Pieces, Pong, ProbeReport, Probed, Timings, TokenUse, Verdict,
+};
+pub use to_worker::{
+    Cancel, Generate, Group, Load, Media, Ping, Probe, Prompt, RequestId, Sampling, Segment, ToWorker,
 };
 
 /// Version of every shape in this crate; the worker's `hello` carries it and the server refuses another.

@@ -19,9 +19,8 @@ fn a_frame_survives_the_round_trip() {
 
 #[test]
 fn frames_are_the_same_for_every_way_of_cutting_the_stream() {
-    let stream: Vec<u8> = (0..3)
-        .flat_map(|nonce| encode(&FromWorker::Pong(Pong { nonce })).unwrap())
-        .collect();
+    let stream: Vec<u8> =
+        (0..3).flat_map(|nonce| encode(&FromWorker::Pong(Pong { nonce })).unwrap()).collect();
     let whole = {
         let mut splitter = Splitter::new(1024);
         splitter.push(&stream);
@@ -50,10 +49,7 @@ fn a_line_over_the_limit_is_refused_before_its_end_is_seen() {
 fn a_finished_line_over_the_limit_is_refused_too() {
     let mut splitter = Splitter::new(4);
     splitter.push(b"12345\n");
-    assert!(matches!(
-        splitter.next_line(),
-        Err(FrameError::TooLarge { limit_bytes: 4 })
-    ));
+    assert!(matches!(splitter.next_line(), Err(FrameError::TooLarge { limit_bytes: 4 })));
     let mut splitter = Splitter::new(4);
     splitter.push(b"1234\n");
     assert_eq!(splitter.next_line().unwrap(), Some(b"1234".to_vec()));

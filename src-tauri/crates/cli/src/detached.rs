@@ -32,28 +32,17 @@ pub(crate) async fn start(options: &Start) -> Result<ExitCode, Failure> {
     let home = place::home()?;
     home.prepare()?;
     if let Some(hint) = running(&home).await? {
-        say::line(&format!(
-            "Hangar is already running on {} (process {})",
-            hint.url, hint.pid
-        ));
+        say::line(&format!("Hangar is already running on {} (process {})", hint.url, hint.pid));
         return Ok(ExitCode::SUCCESS);
     }
     // What can be said here is said here, not in a log.
     place::settings(&home)?;
     let log = home.logs_dir().join("server.log");
     let (file, begin) = open_log(&log)?;
-    let failed = |source| Failure::File {
-        action: "started",
-        path: PathBuf::from("hangar"),
-        source,
-    };
+    let failed = |source| Failure::File { action: "started", path: PathBuf::from("hangar"), source };
     let twin = file.try_clone().map_err(failed)?;
     let mut command = Command::new(std::env::current_exe().map_err(failed)?);
-    command
-        .args(["serve", "--detached"])
-        .stdin(Stdio::null())
-        .stdout(file)
-        .stderr(twin);
+    command.args(["serve", "--detached"]).stdin(Stdio::null()).stdout(file).stderr(twin);
     if let Some(port) = options.port {
         command.args(["--port", &port.to_string()]);
     }
@@ -62,11 +51,7 @@ pub(crate) async fn start(options: &Start) -> Result<ExitCode, Failure> {
     while Instant::now() < until {
         if let Some(status) = child.try_wait().map_err(failed)? {
             let last_words = last_words(&log, begin);
-            return Err(Failure::StartFailed {
-                status: status.to_string(),
-                last_words,
-                log,
-            });
+            return Err(Failure::StartFailed { status: status.to_string(), last_words, log });
         }
         if let Inspection::Served(Some(hint)) = inspect(&home)?
             && hint.pid == child.id()
@@ -77,10 +62,7 @@ pub(crate) async fn start(options: &Start) -> Result<ExitCode, Failure> {
         }
         sleep(LOOK_EVERY).await;
     }
-    Err(Failure::StartTimedOut {
-        limit_s: START_LIMIT.as_secs(),
-        log,
-    })
+    Err(Failure::StartTimedOut { limit_s: START_LIMIT.as_secs(), log })
 }
 
 /// Ends the server of this state folder, if one runs.
@@ -106,10 +88,7 @@ pub(crate) async fn stop() -> Result<ExitCode, Failure> {
             Inspection::Served(_) => sleep(LOOK_EVERY).await,
         }
     }
-    Err(Failure::StopTimedOut {
-        pid: hint.pid,
-        limit_s: STOP_LIMIT.as_secs(),
-    })
+    Err(Failure::StopTimedOut { pid: hint.pid, limit_s: STOP_LIMIT.as_secs() })
 }
 
 /// Stops, then starts.
@@ -140,28 +119,17 @@ fn tell_to_end(pid: u32) -> Result<(), Failure> {
     match told {
         // Gone by itself in between is as good.
         Ok(()) | Err(nix::errno::Errno::ESRCH) => Ok(()),
-        Err(error) => Err(Failure::NotTold {
-            pid,
-            source: error.into(),
-        }),
+        Err(error) => Err(Failure::NotTold { pid, source: error.into() }),
     }
 }
 
 /// Opens the log at its end, and says where that is.
 fn open_log(path: &Path) -> Result<(File, u64), Failure> {
-    let failed = |source| Failure::File {
-        action: "written",
-        path: path.to_owned(),
-        source,
-    };
+    let failed = |source| Failure::File { action: "written", path: path.to_owned(), source };
     if fs::metadata(path).is_ok_and(|known| known.len() > LOG_BYTES) {
         fs::rename(path, path.with_extension("log.1")).map_err(failed)?;
     }
-    let file = File::options()
-        .create(true)
-        .append(true)
-        .open(path)
-        .map_err(failed)?;
+    let file = File::options().create(true).append(true).open(path).map_err(failed)?;
     let begin = file.metadata().map_err(failed)?.len();
     Ok((file, begin))
 }
@@ -170,9 +138,7 @@ fn last_words(log: &Path, begin: u64) -> String {
     let read = || -> std::io::Result<String> {
         let mut file = File::open(log)?;
         let length = file.metadata()?.len();
-        file.seek(SeekFrom::Start(
-            begin.max(length.saturating_sub(LAST_WORDS_BYTES)),
-        ))?;
+        file.seek(SeekFrom::Start(begin.max(length.saturating_sub(LAST_WORDS_BYTES))))?;
         let mut bytes = Vec::new();
         file.take(LAST_WORDS_BYTES).read_to_end(&mut bytes)?;
         Ok(String::from_utf8_lossy(&bytes).trim().to_owned())

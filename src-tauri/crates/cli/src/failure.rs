@@ -132,9 +132,5 @@ impl Failure {
 }
 
 fn said(last_words: &str) -> String {
-    if last_words.is_empty() {
-        String::new()
-    } else {
-        format!(":\n{last_words}")
-    }
+    if last_words.is_empty() { String::new() } else { format!(":\n{last_words}") }
 }

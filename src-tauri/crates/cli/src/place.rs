@@ -11,10 +11,7 @@ pub(crate) fn home() -> Result<Home, Failure> {
 
 /// The settings in that folder.
 pub(crate) fn settings(home: &Home) -> Result<LoadedSettings, Failure> {
-    let environment = Environment {
-        port: variable("HANGAR_PORT"),
-        log: variable("HANGAR_LOG"),
-    };
+    let environment = Environment { port: variable("HANGAR_PORT"), log: variable("HANGAR_LOG") };
     Ok(hangar_config::load(home, &environment)?)
 }
 

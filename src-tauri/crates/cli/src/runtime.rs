@@ -29,9 +29,7 @@ type Make = fn(&Request, &mut dyn FnMut(Step)) -> Result<rooms::Runtime, Provisi
 
 fn make(making: &Making, make: Make) -> Result<ExitCode, Failure> {
     let (resources, root) = locate(&making.place)?;
-    let runtime = make(&Request::new(resources, root), &mut |step| {
-        say::note(&step.to_string())
-    })?;
+    let runtime = make(&Request::new(resources, root), &mut |step| say::note(&step.to_string()))?;
     if making.print_path {
         say::line(&runtime.root.display().to_string());
     }
@@ -54,11 +52,7 @@ fn compare(options: &Verify) -> Result<ExitCode, Failure> {
     } else {
         say::line(report.table().trim_end());
     }
-    Ok(if report.ok {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+    Ok(if report.ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// Interpreter and pins of the managed runtime. One that fails the quick comparison still gets its full

@@ -21,26 +21,16 @@ pub(crate) fn failure(failure: &Failure) {
 }
 
 fn told(failure: &Failure) -> String {
-    let cure = failure
-        .cure()
-        .map_or_else(String::new, |cure| format!("\n  {cure}"));
+    let cure = failure.cure().map_or_else(String::new, |cure| format!("\n  {cure}"));
     format!("hangar: {failure}{cure}")
 }
 
 /// A table with aligned columns, for a terminal.
 pub(crate) fn table<const COLUMNS: usize>(rows: &[[String; COLUMNS]]) -> String {
-    let width = |column: usize| {
-        rows.iter()
-            .map(|row| row[column].chars().count())
-            .max()
-            .unwrap_or(0)
-    };
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let widths: [usize; COLUMNS] = std::array::from_fn(width);
     let lines = rows.iter().map(|row| {
-        let cells = row
-            .iter()
-            .zip(widths)
-            .map(|(cell, width)| format!("{cell:width$}"));
+        let cells = row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}"));
         cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
     });
     lines.collect::<Vec<_>>().join("\n")
@@ -61,10 +51,7 @@ mod tests {
 
     #[test]
     fn columns_are_as_wide_as_their_widest_cell() {
-        let rows = [
-            ["a".to_owned(), "b".to_owned()],
-            ["long".to_owned(), String::new()],
-        ];
+        let rows = [["a".to_owned(), "b".to_owned()], ["long".to_owned(), String::new()]];
         assert_eq!(table(&rows), "a     b\nlong");
     }
 }

@@ -31,10 +31,7 @@ pub(crate) fn serve(options: &Serve) -> Result<ExitCode, Failure> {
     }
     settings.server.pinned_port = options.port.or(settings.server.pinned_port);
     let resources = Resources::locate()?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(THREADS)
-        .enable_all()
-        .build();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(THREADS).enable_all().build();
     runtime.map_err(Failure::NoRuntime)?.block_on(async {
         let wish = follow_signals().map_err(Failure::NoRuntime)?;
         let host = Host::open(&home, settings, resources).await?;
@@ -48,9 +45,7 @@ pub(crate) fn serve(options: &Serve) -> Result<ExitCode, Failure> {
 }
 
 fn log_to_stderr(level: &str) -> Result<(), Failure> {
-    let filter = EnvFilter::try_new(level).map_err(|_| Failure::LogLevel {
-        level: level.to_owned(),
-    })?;
+    let filter = EnvFilter::try_new(level).map_err(|_| Failure::LogLevel { level: level.to_owned() })?;
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         // Colours need a feature that is not built in; asking for them would end the process.

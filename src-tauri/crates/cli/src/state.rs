@@ -45,18 +45,10 @@ fn rows(hint: &InstanceHint, health: &Value, ready: &Value, stats: &Value) -> Ve
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let mut rows = vec![
         ["Address".to_owned(), hint.url.clone()],
-        [
-            "Server".to_owned(),
-            format!("version {}, process {}", text(&health["version"]), hint.pid),
-        ],
+        ["Server".to_owned(), format!("version {}, process {}", text(&health["version"]), hint.pid)],
         [
             "Requests".to_owned(),
-            if ready["accepting_requests"] == true {
-                "accepted"
-            } else {
-                "refused"
-            }
-            .to_owned(),
+            if ready["accepting_requests"] == true { "accepted" } else { "refused" }.to_owned(),
         ],
         ["Model".to_owned(), text(&worker["model_id"])],
         [
@@ -66,16 +58,10 @@ fn rows(hint: &InstanceHint, health: &Value, ready: &Value, stats: &Value) -> Ve
                 None => text(&worker["state"]),
             },
         ],
-        [
-            "Waiting".to_owned(),
-            format!("{} of {}", worker["queue_depth"], worker["queue_max_depth"]),
-        ],
+        ["Waiting".to_owned(), format!("{} of {}", worker["queue_depth"], worker["queue_max_depth"])],
         [
             "Answered".to_owned(),
-            format!(
-                "{} well, {} failed",
-                metrics["successful_requests"], metrics["failed_requests"]
-            ),
+            format!("{} well, {} failed", metrics["successful_requests"], metrics["failed_requests"]),
         ],
     ];
     if let Some(memory) = stats["backend"]["memory"].as_object() {
@@ -111,12 +97,7 @@ mod tests {
             "metrics": {"successful_requests": 7, "failed_requests": 1},
             "backend": {"memory": {"active_gb": 0.5, "peak_gb": 1.25}},
         });
-        let rows = rows(
-            &hint,
-            &json!({"version": "0.1.0"}),
-            &json!({"accepting_requests": true}),
-            &stats,
-        );
+        let rows = rows(&hint, &json!({"version": "0.1.0"}), &json!({"accepting_requests": true}), &stats);
         insta::assert_snapshot!(say::table(&rows));
     }
 }

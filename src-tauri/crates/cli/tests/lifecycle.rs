@@ -21,10 +21,7 @@ impl Place {
     fn new() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        Self {
-            home: tempfile::tempdir().unwrap(),
-            port,
-        }
+        Self { home: tempfile::tempdir().unwrap(), port }
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
@@ -33,10 +30,7 @@ impl Place {
         for name in ["HANGAR_PORT", "HANGAR_LOG", "HANGAR_RUNTIME"] {
             command.env_remove(name);
         }
-        command
-            .env("HANGAR_HOME", self.home.path())
-            .env("HANGAR_RESOURCES", clone)
-            .args(arguments);
+        command.env("HANGAR_HOME", self.home.path()).env("HANGAR_RESOURCES", clone).args(arguments);
         command
     }
 
@@ -57,13 +51,8 @@ impl Place {
             .spawn()
             .unwrap();
         let mut line = String::new();
-        BufReader::new(child.stdout.as_mut().unwrap())
-            .read_line(&mut line)
-            .unwrap();
-        assert_eq!(
-            line,
-            format!("Hangar is listening on http://127.0.0.1:{}\n", self.port)
-        );
+        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        assert_eq!(line, format!("Hangar is listening on http://127.0.0.1:{}\n", self.port));
         Served(child)
     }
 
@@ -95,11 +84,7 @@ impl Drop for Served {
 
 fn text(output: &Output) -> (i32, String, String) {
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-    (
-        output.status.code().unwrap(),
-        text(&output.stdout),
-        text(&output.stderr),
-    )
+    (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
 }
 
 #[test]
@@ -108,32 +93,20 @@ fn start_prints_the_address_and_stop_leaves_nothing_behind() {
     let (code, out, err) = text(&place.start());
     assert_eq!(
         (code, out),
-        (
-            0,
-            format!("Hangar is listening on http://127.0.0.1:{}\n", place.port)
-        ),
+        (0, format!("Hangar is listening on http://127.0.0.1:{}\n", place.port)),
         "{err}"
     );
     let pid = place.hint()["pid"].as_u64().unwrap();
     let (code, out, _) = text(&place.start());
     assert_eq!(code, 0);
-    assert!(
-        out.contains("already running") && out.contains(&pid.to_string()),
-        "{out}"
-    );
+    assert!(out.contains("already running") && out.contains(&pid.to_string()), "{out}");
     let state: Value = serde_json::from_slice(&place.run(&["state", "--json"]).stdout).unwrap();
     assert_eq!(state["pid"], pid);
     assert_eq!(state["ready"]["worker"]["state"], "unloaded");
     let (code, out, _) = text(&place.run(&["state"]));
     assert_eq!(code, 0);
-    assert!(
-        out.contains("unloaded") && out.contains("gemma-4-pocket"),
-        "{out}"
-    );
-    assert_eq!(
-        text(&place.run(&["stop"])),
-        (0, "Hangar has stopped\n".into(), String::new())
-    );
+    assert!(out.contains("unloaded") && out.contains("gemma-4-pocket"), "{out}");
+    assert_eq!(text(&place.run(&["stop"])), (0, "Hangar has stopped\n".into(), String::new()));
     assert!(!place.home.path().join("instance.json").exists());
     assert!(TcpListener::bind(("127.0.0.1", place.port)).is_ok());
 }
@@ -145,20 +118,14 @@ fn restart_serves_again_as_another_process() {
     let before = place.hint()["pid"].clone();
     let (code, out, err) = text(&place.run(&["restart", "--port", &place.port.to_string()]));
     assert_eq!(code, 0, "{err}");
-    assert!(
-        out.contains("has stopped") && out.contains("is listening"),
-        "{out}"
-    );
+    assert!(out.contains("has stopped") && out.contains("is listening"), "{out}");
     assert_ne!(place.hint()["pid"], before);
 }
 
 #[test]
 fn stopping_what_does_not_run_is_no_failure() {
     let place = Place::new();
-    assert_eq!(
-        text(&place.run(&["stop"])),
-        (0, "Hangar is not running\n".into(), String::new())
-    );
+    assert_eq!(text(&place.run(&["stop"])), (0, "Hangar is not running\n".into(), String::new()));
     assert_eq!(text(&place.run(&["state", "--json"])).1, "{\"running\":false}\n");
 }
 
@@ -183,10 +150,7 @@ fn a_second_server_on_one_folder_is_told_who_has_it() {
     let served = place.serve();
     let (code, _, err) = text(&place.run(&["serve"]));
     assert_eq!(code, 1);
-    assert!(
-        err.starts_with("hangar: ") && err.contains(&served.0.id().to_string()),
-        "{err}"
-    );
+    assert!(err.starts_with("hangar: ") && err.contains(&served.0.id().to_string()), "{err}");
     assert!(err.contains("hangar stop"), "{err}");
 }
 
@@ -196,26 +160,13 @@ fn a_pinned_port_that_is_taken_names_the_other_server() {
     let served = first.serve();
     let second = Place::new();
     let port = first.port.to_string();
-    for output in [
-        second.run(&["serve", "--port", &port]),
-        second.run(&["start", "--port", &port]),
-    ] {
+    for output in [second.run(&["serve", "--port", &port]), second.run(&["start", "--port", &port])] {
         let (code, _, err) = text(&output);
         assert_eq!(code, 1);
-        assert!(
-            err.contains("port_in_use") && err.contains("another Hangar (version"),
-            "{err}"
-        );
-        assert!(
-            cfg!(not(target_os = "linux")) || err.contains(&served.0.id().to_string()),
-            "{err}"
-        );
+        assert!(err.contains("port_in_use") && err.contains("another Hangar (version"), "{err}");
+        assert!(cfg!(not(target_os = "linux")) || err.contains(&served.0.id().to_string()), "{err}");
     }
-    let from_environment = second
-        .command(&["serve"])
-        .env("HANGAR_PORT", &port)
-        .output()
-        .unwrap();
+    let from_environment = second.command(&["serve"]).env("HANGAR_PORT", &port).output().unwrap();
     assert!(text(&from_environment).2.contains("port_in_use"));
 }
 
@@ -257,19 +208,13 @@ fn what_is_wrong_with_the_configuration_is_said_with_file_and_path() {
     let file = place.home.path().join("local.json");
     for (content, path) in [
         (r#"{"server":{"port":40"#, "local.json"),
-        (
-            r#"{"worker":{"queue":{"maxDepth":"four"}}}"#,
-            "worker.queue.maxDepth",
-        ),
+        (r#"{"worker":{"queue":{"maxDepth":"four"}}}"#, "worker.queue.maxDepth"),
     ] {
         fs::write(&file, content).unwrap();
         for command in ["serve", "start"] {
             let (code, _, err) = text(&place.run(&[command]));
             assert_eq!(code, 1);
-            assert!(
-                err.contains("local.json") && err.contains(path) && err.contains("\n  "),
-                "{err}"
-            );
+            assert!(err.contains("local.json") && err.contains(path) && err.contains("\n  "), "{err}");
         }
     }
     fs::write(&file, r#"{"logging":{"level":"a=b=c"}}"#).unwrap();
@@ -281,19 +226,11 @@ fn a_folder_that_cannot_be_written_and_data_that_is_not_there_name_their_cure() 
     let place = Place::new();
     let file = place.home.path().join("file");
     fs::write(&file, "").unwrap();
-    let unwritable = place
-        .command(&["serve"])
-        .env("HANGAR_HOME", file.join("home"))
-        .output()
-        .unwrap();
+    let unwritable = place.command(&["serve"]).env("HANGAR_HOME", file.join("home")).output().unwrap();
     let (code, _, err) = text(&unwritable);
     assert_eq!(code, 1);
     assert!(err.contains("HANGAR_HOME"), "{err}");
-    let nowhere = place
-        .command(&["serve"])
-        .env("HANGAR_RESOURCES", &file)
-        .output()
-        .unwrap();
+    let nowhere = place.command(&["serve"]).env("HANGAR_RESOURCES", &file).output().unwrap();
     let (code, _, err) = text(&nowhere);
     assert_eq!(code, 1);
     assert!(err.contains("HANGAR_RESOURCES"), "{err}");
@@ -306,24 +243,16 @@ fn a_wrong_word_is_a_usage_error() {
         assert_eq!(text(&place.run(arguments)).0, 2, "{arguments:?}");
     }
     let (code, out, _) = text(&place.run(&["--version"]));
-    assert_eq!(
-        (code, out),
-        (0, format!("hangar {}\n", env!("CARGO_PKG_VERSION")))
-    );
+    assert_eq!((code, out), (0, format!("hangar {}\n", env!("CARGO_PKG_VERSION"))));
 }
 
 #[test]
 fn a_missing_runtime_is_a_typed_error_of_the_request_and_not_of_the_server() {
     let place = Place::new();
     let mut served = place.command(&["serve", "--port", &place.port.to_string()]);
-    served
-        .env("HANGAR_RUNTIME", place.home.path().join("none"))
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null());
+    served.env("HANGAR_RUNTIME", place.home.path().join("none")).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut served = Served(served.spawn().unwrap());
-    BufReader::new(served.0.stdout.as_mut().unwrap())
-        .read_line(&mut String::new())
-        .unwrap();
+    BufReader::new(served.0.stdout.as_mut().unwrap()).read_line(&mut String::new()).unwrap();
     let config = ureq::Agent::config_builder()
         .proxy(None)
         .http_status_as_error(false)

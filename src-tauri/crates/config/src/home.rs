@@ -53,10 +53,7 @@ impl Home {
     /// # Errors
     /// [`HomeError::Unwritable`] with what the system said.
     pub fn prepare(&self) -> Result<(), HomeError> {
-        let refused = |source| HomeError::Unwritable {
-            folder: self.root.display().to_string(),
-            source,
-        };
+        let refused = |source| HomeError::Unwritable { folder: self.root.display().to_string(), source };
         std::fs::create_dir_all(&self.root).map_err(refused)?;
         std::fs::create_dir_all(self.logs_dir()).map_err(refused)?;
         let trial = self.root.join(format!(".write-trial-{}", std::process::id()));
@@ -106,20 +103,13 @@ mod tests {
 
     fn home(pairs: &[(&str, &str)]) -> Result<Home, HomeError> {
         Home::from_environment(|name| {
-            pairs
-                .iter()
-                .find(|(key, _)| *key == name)
-                .map(|(_, value)| (*value).to_owned())
+            pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned())
         })
     }
 
     #[test]
     fn hangar_home_wins_over_everything() {
-        let found = home(&[
-            ("HANGAR_HOME", "/tmp/here"),
-            ("HOME", "/root"),
-            ("XDG_DATA_HOME", "/x"),
-        ]);
+        let found = home(&[("HANGAR_HOME", "/tmp/here"), ("HOME", "/root"), ("XDG_DATA_HOME", "/x")]);
         assert_eq!(found.unwrap().root(), Path::new("/tmp/here"));
     }
 
@@ -140,9 +130,6 @@ mod tests {
         std::fs::write(&file, b"").unwrap();
         let home = home(&[("HANGAR_HOME", file.join("home").to_str().unwrap())]).unwrap();
         let message = home.prepare().unwrap_err().to_string();
-        assert!(
-            message.contains("HANGAR_HOME") && message.contains("file/home"),
-            "{message}"
-        );
+        assert!(message.contains("HANGAR_HOME") && message.contains("file/home"), "{message}");
     }
 }

@@ -97,16 +97,8 @@ pub struct Environment {
 /// # Errors
 /// [`ConfigError`] names file, JSON path and what was expected.
 pub fn load(home: &Home, environment: &Environment) -> Result<LoadedSettings, ConfigError> {
-    let defaults = parse(
-        "config/default.json",
-        include_str!("../../../../config/default.json"),
-    )?
-    .0;
-    let pocket = parse(
-        "config/pocket.json",
-        include_str!("../../../../config/pocket.json"),
-    )?
-    .0;
+    let defaults = parse("config/default.json", include_str!("../../../../config/default.json"))?.0;
+    let pocket = parse("config/pocket.json", include_str!("../../../../config/pocket.json"))?.0;
     let file = home.local_config();
     let name = file.display().to_string();
     let (local, unknown_keys) = match std::fs::read_to_string(&file) {
@@ -115,16 +107,9 @@ pub fn load(home: &Home, environment: &Environment) -> Result<LoadedSettings, Co
         Err(source) => return Err(ConfigError::Unreadable { file: name, source }),
     };
     let own_model = local.model.path.is_some();
-    let shipped = if own_model {
-        defaults
-    } else {
-        pocket.combine(defaults)
-    };
+    let shipped = if own_model { defaults } else { pocket.combine(defaults) };
     let settings = resolve(&name, local.combine(shipped), environment)?;
-    Ok(LoadedSettings {
-        settings,
-        unknown_keys,
-    })
+    Ok(LoadedSettings { settings, unknown_keys })
 }
 
 fn parse(file: &str, text: &str) -> Result<(Layer, Vec<String>), ConfigError> {
@@ -139,9 +124,7 @@ fn parse(file: &str, text: &str) -> Result<(Layer, Vec<String>), ConfigError> {
     let tracked = serde_path_to_error::Deserializer::new(&mut deserializer, &mut track);
     let layer = serde_ignored::deserialize(tracked, |path| unknown_keys.push(path.to_string()));
     let layer: Layer = layer.map_err(|error| invalid(track.path().to_string(), &error))?;
-    deserializer
-        .end()
-        .map_err(|error| invalid(".".to_owned(), &error))?;
+    deserializer.end().map_err(|error| invalid(".".to_owned(), &error))?;
     Ok((layer, unknown_keys))
 }
 
@@ -154,55 +137,34 @@ fn resolve(file: &str, layer: Layer, environment: &Environment) -> Result<Settin
     if let Some(host) = &layer.server.host
         && !matches!(host.as_str(), "127.0.0.1" | "localhost" | "::1")
     {
-        return Err(invalid(
-            "server.host",
-            "expected a loopback address: Hangar listens on this Mac only",
-        ));
+        return Err(invalid("server.host", "expected a loopback address: Hangar listens on this Mac only"));
     }
     let pinned_port = match &environment.port {
-        Some(found) if !found.is_empty() => Some(found.parse().ok().filter(|port| *port != 0).ok_or_else(
-            || ConfigError::Environment {
+        Some(found) if !found.is_empty() => {
+            Some(found.parse().ok().filter(|port| *port != 0).ok_or_else(|| ConfigError::Environment {
                 variable: "HANGAR_PORT",
                 found: found.clone(),
                 expected: "a port number from 1 to 65535",
-            },
-        )?),
+            })?)
+        }
         _ => layer.server.port,
     };
     if pinned_port == Some(0) {
         return Err(invalid("server.port", "expected a port number from 1 to 65535"));
     }
     let required = |name: &str| invalid(name, "expected a value");
-    let temperature = layer
-        .model
-        .sampling
-        .temperature
-        .ok_or_else(|| required("model.sampling.temperature"))?;
+    let temperature =
+        layer.model.sampling.temperature.ok_or_else(|| required("model.sampling.temperature"))?;
     if !(0.0..=2.0).contains(&temperature) {
-        return Err(invalid(
-            "model.sampling.temperature",
-            "expected a number from 0 to 2",
-        ));
+        return Err(invalid("model.sampling.temperature", "expected a number from 0 to 2"));
     }
-    let top_p = layer
-        .model
-        .sampling
-        .top_p
-        .ok_or_else(|| required("model.sampling.topP"))?;
+    let top_p = layer.model.sampling.top_p.ok_or_else(|| required("model.sampling.topP"))?;
     if !(top_p > 0.0 && top_p <= 1.0) {
-        return Err(invalid(
-            "model.sampling.topP",
-            "expected a number over 0, at most 1",
-        ));
+        return Err(invalid("model.sampling.topP", "expected a number over 0, at most 1"));
     }
-    let context_window_tokens = layer
-        .model
-        .context_window_tokens
-        .ok_or_else(|| required("model.contextWindowTokens"))?;
-    let max_output_tokens = layer
-        .model
-        .max_output_tokens
-        .ok_or_else(|| required("model.maxOutputTokens"))?;
+    let context_window_tokens =
+        layer.model.context_window_tokens.ok_or_else(|| required("model.contextWindowTokens"))?;
+    let max_output_tokens = layer.model.max_output_tokens.ok_or_else(|| required("model.maxOutputTokens"))?;
     if context_window_tokens < 2 {
         return Err(invalid("model.contextWindowTokens", "expected at least 2"));
     }
@@ -214,33 +176,20 @@ fn resolve(file: &str, layer: Layer, environment: &Environment) -> Result<Settin
         Some(path) if path.is_empty() => return Err(invalid("model.path", "expected a folder")),
         Some(path) => ModelSource::Folder(PathBuf::from(path)),
     };
-    let max_body_mb = layer
-        .server
-        .max_body_mb
-        .ok_or_else(|| required("server.maxBodyMb"))?;
+    let max_body_mb = layer.server.max_body_mb.ok_or_else(|| required("server.maxBodyMb"))?;
     if !(1..=1024).contains(&max_body_mb) {
         return Err(invalid("server.maxBodyMb", "expected a number from 1 to 1024"));
     }
     let worker = layer.worker;
-    let idle_enabled = worker
-        .idle_unload
-        .enabled
-        .ok_or_else(|| required("worker.idleUnload.enabled"))?;
-    let idle_ms = worker
-        .idle_unload
-        .idle_ms
-        .ok_or_else(|| required("worker.idleUnload.idleMs"))?;
+    let idle_enabled = worker.idle_unload.enabled.ok_or_else(|| required("worker.idleUnload.enabled"))?;
+    let idle_ms = worker.idle_unload.idle_ms.ok_or_else(|| required("worker.idleUnload.idleMs"))?;
     Ok(Settings {
         server: ServerSettings {
             pinned_port,
             max_body_bytes: usize::try_from(max_body_mb * 1024 * 1024).unwrap_or(usize::MAX),
         },
         profile: Profile {
-            model_id: layer
-                .model
-                .id
-                .filter(|id| !id.is_empty())
-                .ok_or_else(|| required("model.id"))?,
+            model_id: layer.model.id.filter(|id| !id.is_empty()).ok_or_else(|| required("model.id"))?,
             source,
             context_window_tokens,
             max_output_tokens,
@@ -254,27 +203,15 @@ fn resolve(file: &str, layer: Layer, environment: &Environment) -> Result<Settin
             request_timeout_ms: worker
                 .request_timeout_ms
                 .ok_or_else(|| required("worker.requestTimeoutMs"))?,
-            queue_max_wait_ms: worker
-                .queue
-                .max_wait_ms
-                .ok_or_else(|| required("worker.queue.maxWaitMs"))?,
-            queue_max_depth: worker
-                .queue
-                .max_depth
-                .ok_or_else(|| required("worker.queue.maxDepth"))?,
+            queue_max_wait_ms: worker.queue.max_wait_ms.ok_or_else(|| required("worker.queue.maxWaitMs"))?,
+            queue_max_depth: worker.queue.max_depth.ok_or_else(|| required("worker.queue.maxDepth"))?,
             idle_unload_ms: idle_enabled.then_some(idle_ms),
             max_consecutive_errors: worker
                 .recycle
                 .max_consecutive_errors
                 .ok_or_else(|| required("worker.recycle.maxConsecutiveErrors"))?,
-            cooldown_ms: worker
-                .recycle
-                .cooldown_ms
-                .ok_or_else(|| required("worker.recycle.cooldownMs"))?,
-            python_executable: worker
-                .python_executable
-                .filter(|path| !path.is_empty())
-                .map(PathBuf::from),
+            cooldown_ms: worker.recycle.cooldown_ms.ok_or_else(|| required("worker.recycle.cooldownMs"))?,
+            python_executable: worker.python_executable.filter(|path| !path.is_empty()).map(PathBuf::from),
         },
         log_level: environment
             .log
@@ -317,13 +254,8 @@ mod tests {
 
     #[test]
     fn a_local_model_gets_the_general_defaults_not_those_of_pocket() {
-        let settings = local(r#"{"model":{"id":"mine","path":"/models/mine"}}"#)
-            .unwrap()
-            .settings;
-        assert_eq!(
-            settings.profile.source,
-            ModelSource::Folder("/models/mine".into())
-        );
+        let settings = local(r#"{"model":{"id":"mine","path":"/models/mine"}}"#).unwrap().settings;
+        assert_eq!(settings.profile.source, ModelSource::Folder("/models/mine".into()));
         assert_eq!(settings.profile.context_window_tokens, 32_768);
         assert_eq!(settings.profile.temperature, 0.7);
     }
@@ -336,9 +268,7 @@ mod tests {
 
     #[test]
     fn an_ill_typed_value_names_file_path_and_expectation() {
-        let message = local(r#"{"worker":{"queue":{"maxDepth":"four"}}}"#)
-            .unwrap_err()
-            .to_string();
+        let message = local(r#"{"worker":{"queue":{"maxDepth":"four"}}}"#).unwrap_err().to_string();
         assert!(message.contains("local.json"), "{message}");
         assert!(message.contains("worker.queue.maxDepth"), "{message}");
         assert!(message.contains("u32"), "{message}");
@@ -346,22 +276,13 @@ mod tests {
 
     #[test]
     fn a_torn_file_is_refused_whole() {
-        assert!(matches!(
-            local(r#"{"server":{"port":40"#),
-            Err(ConfigError::Invalid { .. })
-        ));
-        assert!(matches!(
-            local(r#"{} trailing"#),
-            Err(ConfigError::Invalid { .. })
-        ));
+        assert!(matches!(local(r#"{"server":{"port":40"#), Err(ConfigError::Invalid { .. })));
+        assert!(matches!(local(r#"{} trailing"#), Err(ConfigError::Invalid { .. })));
     }
 
     #[test]
     fn the_environment_pins_the_port_over_the_file() {
-        let environment = Environment {
-            port: Some("5001".into()),
-            log: None,
-        };
+        let environment = Environment { port: Some("5001".into()), log: None };
         let loaded = load_with(Some(r#"{"server":{"port":5000}}"#), &environment).unwrap();
         assert_eq!(loaded.settings.server.pinned_port, Some(5001));
     }
@@ -369,15 +290,9 @@ mod tests {
     #[test]
     fn an_impossible_port_in_the_environment_names_the_variable() {
         for found in ["0", "70000", "abc", "-1"] {
-            let environment = Environment {
-                port: Some(found.into()),
-                log: None,
-            };
+            let environment = Environment { port: Some(found.into()), log: None };
             let message = load_with(None, &environment).unwrap_err().to_string();
-            assert!(
-                message.contains("HANGAR_PORT") && message.contains(found),
-                "{message}"
-            );
+            assert!(message.contains("HANGAR_PORT") && message.contains(found), "{message}");
         }
     }
 
@@ -386,10 +301,7 @@ mod tests {
         for (text, path) in [
             (r#"{"server":{"host":"0.0.0.0"}}"#, "server.host"),
             (r#"{"server":{"port":0}}"#, "server.port"),
-            (
-                r#"{"model":{"sampling":{"temperature":3}}}"#,
-                "model.sampling.temperature",
-            ),
+            (r#"{"model":{"sampling":{"temperature":3}}}"#, "model.sampling.temperature"),
             (r#"{"model":{"sampling":{"topP":0}}}"#, "model.sampling.topP"),
             (r#"{"model":{"maxOutputTokens":0}}"#, "model.maxOutputTokens"),
             (r#"{"server":{"maxBodyMb":0}}"#, "server.maxBodyMb"),

@@ -85,11 +85,7 @@ impl Answer {
 
     /// An answer whose prompt ended inside an open thought.
     pub fn inside_thought() -> Self {
-        Self {
-            place: Place::Open(Channel::Hidden),
-            reasoning: vec![String::new()],
-            ..Self::new()
-        }
+        Self { place: Place::Open(Channel::Hidden), reasoning: vec![String::new()], ..Self::new() }
     }
 
     /// Takes the next piece and gives the text to send now, if any.

@@ -66,12 +66,7 @@ impl Notation<'_> {
         }
         self.stated("required", field("required"), level)?;
         self.writer.text("type:");
-        self.writer.quoted(
-            &field("type")
-                .and_then(Value::as_str)
-                .unwrap_or("string")
-                .to_uppercase(),
-        );
+        self.writer.quoted(&field("type").and_then(Value::as_str).unwrap_or("string").to_uppercase());
         Ok(())
     }
 
@@ -124,10 +119,7 @@ impl Notation<'_> {
 
     fn check(&self, level: usize) -> Result<(), RenderError> {
         if level > NESTING_LIMIT {
-            return Err(RenderError::SchemaTooDeep {
-                tool: self.tool,
-                limit: NESTING_LIMIT,
-            });
+            return Err(RenderError::SchemaTooDeep { tool: self.tool, limit: NESTING_LIMIT });
         }
         Ok(())
     }

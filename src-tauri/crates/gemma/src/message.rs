@@ -14,10 +14,7 @@ pub struct Message {
 impl Message {
     /// A message of text alone.
     pub fn text(role: Role, text: impl Into<String>) -> Self {
-        Self {
-            role,
-            parts: vec![Part::Text(text.into())],
-        }
+        Self { role, parts: vec![Part::Text(text.into())] }
     }
 }
 

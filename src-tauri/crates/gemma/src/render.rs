@@ -64,10 +64,7 @@ pub fn render(messages: &[Message], tools: &[ToolDeclaration]) -> Result<Vec<Gro
     if messages.is_empty() {
         return Err(RenderError::NoMessages);
     }
-    let head = messages
-        .iter()
-        .take_while(|message| message.role == Role::System)
-        .count();
+    let head = messages.iter().take_while(|message| message.role == Role::System).count();
     let mut groups = Vec::with_capacity(messages.len() - head + 2);
     groups.push(opening(&messages[..head], tools)?);
     for (index, message) in messages.iter().enumerate().skip(head) {
@@ -110,9 +107,7 @@ impl Writer {
     }
 
     pub(crate) fn group(self) -> Group {
-        Group {
-            segments: self.segments,
-        }
+        Group { segments: self.segments }
     }
 }
 

@@ -6,17 +6,9 @@ use proptest::prelude::*;
 #[test]
 fn thinking_and_channel_names_never_show() {
     let vectors: [(&str, &str, &str); 9] = [
-        (
-            "<|channel>thought\nA<channel|>one <|channel>thought\nB<channel|>two",
-            "one two",
-            "A\nB",
-        ),
+        ("<|channel>thought\nA<channel|>one <|channel>thought\nB<channel|>two", "one two", "A\nB"),
         ("<|channel>thought\n<channel|>Hi", "Hi", ""),
-        (
-            "<|channel>thought\nx<channel|><|channel>response\nHello",
-            "Hello",
-            "x",
-        ),
+        ("<|channel>thought\nx<channel|><|channel>response\nHello", "Hello", "x"),
         ("<|channel>final\nHello<channel|>", "Hello", ""),
         ("<|channel>analysis\nhm<channel|>Hello", "Hello", "hm"),
         ("<|channel>commentary\nhm<|channel>final\nHello", "Hello", "hm"),
@@ -36,22 +28,8 @@ fn thinking_and_channel_names_never_show() {
 #[test]
 fn prompt_that_ends_inside_a_thought_hides_up_to_its_end() {
     let raw = "I should look.<channel|>It is 18 C.";
-    every_cut(
-        Answer::inside_thought,
-        raw,
-        "It is 18 C.",
-        "I should look.",
-        0,
-        Unfinished::Nothing,
-    );
-    every_cut(
-        Answer::inside_thought,
-        "only this",
-        "",
-        "only this",
-        0,
-        Unfinished::Reasoning,
-    );
+    every_cut(Answer::inside_thought, raw, "It is 18 C.", "I should look.", 0, Unfinished::Nothing);
+    every_cut(Answer::inside_thought, "only this", "", "only this", 0, Unfinished::Reasoning);
 }
 
 #[test]
@@ -74,11 +52,7 @@ fn characters_that_look_like_control_tokens_are_text() {
     let end = answer.finish();
     assert_eq!(
         end,
-        AnswerEnd {
-            withheld_tool_calls: 0,
-            reasoning: String::new(),
-            unfinished: Unfinished::Nothing
-        }
+        AnswerEnd { withheld_tool_calls: 0, reasoning: String::new(), unfinished: Unfinished::Nothing }
     );
 }
 
@@ -89,18 +63,8 @@ fn tool_calls_are_hidden_and_counted() {
         (format!("Let me check.{call}{call}"), "Let me check.", "", 2),
         (format!("{call}<|tool_response>"), "", "", 1),
         (format!("a{call}b"), "ab", "", 1),
-        (
-            format!("<|channel>thought\nI will.{call}<channel|>"),
-            "",
-            "I will.",
-            1,
-        ),
-        (
-            format!("<|channel>thought\na<channel|>{call}<|channel>thought\nb<channel|>{call}"),
-            "",
-            "a\nb",
-            2,
-        ),
+        (format!("<|channel>thought\nI will.{call}<channel|>"), "", "I will.", 1),
+        (format!("<|channel>thought\na<channel|>{call}<|channel>thought\nb<channel|>{call}"), "", "a\nb", 2),
         (format!("<|channel>thought{call}x<channel|>y"), "y", "x", 1),
         (format!("<|channel>final{call}x<channel|>y"), "xy", "", 1),
     ];
@@ -111,46 +75,11 @@ fn tool_calls_are_hidden_and_counted() {
 
 #[test]
 fn what_is_left_open_is_named_and_not_shown() {
-    every_cut(
-        Answer::new,
-        "Sure.<|tool_call>call:g{b:<|\"|>x",
-        "Sure.",
-        "",
-        1,
-        Unfinished::ToolCall,
-    );
-    every_cut(
-        Answer::new,
-        "<|tool_call>call:f{}<turn|>",
-        "",
-        "",
-        1,
-        Unfinished::ToolCall,
-    );
-    every_cut(
-        Answer::new,
-        "a<|channel>thought\nso far",
-        "a",
-        "so far",
-        0,
-        Unfinished::Reasoning,
-    );
-    every_cut(
-        Answer::new,
-        "a<|channel>thought\nso far<turn|>",
-        "a",
-        "so far",
-        0,
-        Unfinished::Reasoning,
-    );
-    every_cut(
-        Answer::new,
-        "a<|channel>resp",
-        "a",
-        "",
-        0,
-        Unfinished::ChannelName,
-    );
+    every_cut(Answer::new, "Sure.<|tool_call>call:g{b:<|\"|>x", "Sure.", "", 1, Unfinished::ToolCall);
+    every_cut(Answer::new, "<|tool_call>call:f{}<turn|>", "", "", 1, Unfinished::ToolCall);
+    every_cut(Answer::new, "a<|channel>thought\nso far", "a", "so far", 0, Unfinished::Reasoning);
+    every_cut(Answer::new, "a<|channel>thought\nso far<turn|>", "a", "so far", 0, Unfinished::Reasoning);
+    every_cut(Answer::new, "a<|channel>resp", "a", "", 0, Unfinished::ChannelName);
     every_cut(Answer::new, "a<|channel>", "a", "", 0, Unfinished::ChannelName);
 }
 
@@ -248,11 +177,8 @@ enum Owned {
 }
 
 fn piece() -> impl Strategy<Value = Owned> {
-    let names: Vec<&'static str> = ControlToken::ALL
-        .iter()
-        .map(|token| token.as_str())
-        .chain(["<pad>"])
-        .collect();
+    let names: Vec<&'static str> =
+        ControlToken::ALL.iter().map(|token| token.as_str()).chain(["<pad>"]).collect();
     prop_oneof![
         2 => "(thought|final|response)?\n?[a-z<|>é日\n ]{0,40}".prop_map(Owned::Text),
         1 => prop::sample::select(names).prop_map(|name| Owned::Control(name.to_owned())),
@@ -285,11 +211,7 @@ fn every_cut(
     withheld_tool_calls: u32,
     unfinished: Unfinished,
 ) {
-    let end = AnswerEnd {
-        withheld_tool_calls,
-        reasoning: reasoning.to_owned(),
-        unfinished,
-    };
+    let end = AnswerEnd { withheld_tool_calls, reasoning: reasoning.to_owned(), unfinished };
     for length in [1, 3, usize::MAX] {
         assert_eq!(
             read(begin(), &tokenised(raw, length)),
@@ -304,9 +226,7 @@ fn tokenised(raw: &str, length: usize) -> Vec<Owned> {
     let mut held = String::new();
     let mut rest = raw;
     while let Some(character) = rest.chars().next() {
-        let token = ControlToken::ALL
-            .into_iter()
-            .find(|token| rest.starts_with(token.as_str()));
+        let token = ControlToken::ALL.into_iter().find(|token| rest.starts_with(token.as_str()));
         if let Some(token) = token {
             if !held.is_empty() {
                 pieces.push(Owned::Text(std::mem::take(&mut held)));

@@ -1,8 +1,5 @@
 //! Our segments, joined, are what the model's own chat template makes of the same history.
-#![expect(
-    clippy::unwrap_used,
-    reason = "reading the golden file may only fail the test"
-)]
+#![expect(clippy::unwrap_used, reason = "reading the golden file may only fail the test")]
 
 use hangar_gemma::{Group, Message, Part, RenderError, Role, Segment, ToolDeclaration, render};
 use serde_json::{Value, json};
@@ -13,12 +10,7 @@ fn every_history_renders_as_the_template_renders_it() {
     assert!(cases.len() >= 30, "only {} cases", cases.len());
     for case in &cases {
         let groups = render(&messages_of(case), &tools_of(case)).unwrap();
-        assert_eq!(
-            joined(&groups),
-            case["expected"].as_str().unwrap(),
-            "{}",
-            case["name"]
-        );
+        assert_eq!(joined(&groups), case["expected"].as_str().unwrap(), "{}", case["name"]);
     }
 }
 
@@ -31,11 +23,8 @@ fn groups_are_opening_then_one_a_message_then_header() {
         Message::text(Role::Assistant, "d"),
         Message::text(Role::User, "e"),
     ];
-    let groups: Vec<String> = render(&history, &[])
-        .unwrap()
-        .iter()
-        .map(|group| joined(std::slice::from_ref(group)))
-        .collect();
+    let groups: Vec<String> =
+        render(&history, &[]).unwrap().iter().map(|group| joined(std::slice::from_ref(group))).collect();
     assert_eq!(
         groups,
         [
@@ -76,10 +65,8 @@ fn text_of_a_client_is_never_a_control_segment() {
         description: spelled.to_owned(),
         parameters: json!({ "type": spelled, "properties": { spelled: { "enum": [spelled] } } }),
     };
-    let plain: Vec<Message> = history
-        .iter()
-        .map(|message| Message::text(message.role, "x".repeat(spelled.len())))
-        .collect();
+    let plain: Vec<Message> =
+        history.iter().map(|message| Message::text(message.role, "x".repeat(spelled.len()))).collect();
     let plain_tool = ToolDeclaration {
         name: "x".to_owned(),
         description: "x".to_owned(),
@@ -97,11 +84,7 @@ fn text_of_a_client_is_never_a_control_segment() {
         controls(&render(&plain, &[plain_tool]).unwrap())
     );
     let groups = render(&history, &[]).unwrap();
-    assert!(
-        groups[2]
-            .segments
-            .contains(&Segment::Text(format!("model\n{spelled}")))
-    );
+    assert!(groups[2].segments.contains(&Segment::Text(format!("model\n{spelled}"))));
 }
 
 #[test]
@@ -111,10 +94,7 @@ fn texts_side_by_side_are_one_segment() {
         parts: vec![Part::Text("a".into()), Part::Text("b".into()), Part::Image(3)],
     };
     let groups = render(&[message], &[]).unwrap();
-    assert_eq!(
-        groups[1].segments[1..3],
-        [Segment::Text("user\nab".into()), Segment::Image(3)]
-    );
+    assert_eq!(groups[1].segments[1..3], [Segment::Text("user\nab".into()), Segment::Image(3)]);
 }
 
 #[test]
@@ -124,22 +104,12 @@ fn nothing_to_answer_is_refused() {
 
 #[test]
 fn media_in_a_system_message_is_refused_with_its_place() {
-    let system = Message {
-        role: Role::System,
-        parts: vec![Part::Text("a".into()), Part::Audio(0)],
-    };
-    assert_eq!(
-        render(std::slice::from_ref(&system), &[]),
-        Err(RenderError::MediaInSystem { message: 0 })
-    );
+    let system = Message { role: Role::System, parts: vec![Part::Text("a".into()), Part::Audio(0)] };
+    assert_eq!(render(std::slice::from_ref(&system), &[]), Err(RenderError::MediaInSystem { message: 0 }));
     let later = [Message::text(Role::User, "a"), system];
     let error = render(&later, &[]).unwrap_err();
     assert_eq!(error, RenderError::MediaInSystem { message: 1 });
-    assert!(
-        error
-            .to_string()
-            .starts_with("messages[1] is a system message with media")
-    );
+    assert!(error.to_string().starts_with("messages[1] is a system message with media"));
 }
 
 #[test]
@@ -147,10 +117,7 @@ fn parameters_that_are_no_object_are_refused_with_their_place() {
     let user = [Message::text(Role::User, "a")];
     for parameters in [json!([]), json!("object"), json!(1), json!(true)] {
         let tools = [tool(json!({})), tool(parameters)];
-        assert_eq!(
-            render(&user, &tools),
-            Err(RenderError::ParametersNotObject { tool: 1 })
-        );
+        assert_eq!(render(&user, &tools), Err(RenderError::ParametersNotObject { tool: 1 }));
     }
 }
 
@@ -176,11 +143,7 @@ fn schema_nested_without_end_is_refused_and_a_deep_one_is_not() {
 }
 
 fn tool(parameters: Value) -> ToolDeclaration {
-    ToolDeclaration {
-        name: "f".into(),
-        description: String::new(),
-        parameters,
-    }
+    ToolDeclaration { name: "f".into(), description: String::new(), parameters }
 }
 
 fn joined(groups: &[Group]) -> String {

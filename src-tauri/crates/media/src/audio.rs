@@ -42,11 +42,7 @@ impl Pcm16k {
 
     /// The samples as little-endian 32-bit floats in base64.
     pub fn to_base64(&self) -> String {
-        let bytes: Vec<u8> = self
-            .samples
-            .iter()
-            .flat_map(|sample| sample.to_le_bytes())
-            .collect();
+        let bytes: Vec<u8> = self.samples.iter().flat_map(|sample| sample.to_le_bytes()).collect();
         STANDARD.encode(bytes)
     }
 }
@@ -67,54 +63,31 @@ pub fn decode_audio(bytes: &[u8]) -> Result<Pcm16k, MediaError> {
     let wav = wav::read(bytes)?;
     let coding = coding(&wav)?;
     if wav.channels == 0 {
-        return Err(MediaError::AudioDamaged {
-            what: "its header says 0 channels",
-        });
+        return Err(MediaError::AudioDamaged { what: "its header says 0 channels" });
     }
     if wav.channels > MAX_CHANNELS {
-        return Err(MediaError::AudioChannels {
-            channels: wav.channels,
-            limit: MAX_CHANNELS,
-        });
+        return Err(MediaError::AudioChannels { channels: wav.channels, limit: MAX_CHANNELS });
     }
     if wav.rate_hz == 0 {
-        return Err(MediaError::AudioDamaged {
-            what: "its header says 0 samples a second",
-        });
+        return Err(MediaError::AudioDamaged { what: "its header says 0 samples a second" });
     }
     if wav.rate_hz != SAMPLE_RATE_HZ {
-        return Err(MediaError::AudioRate {
-            rate_hz: wav.rate_hz,
-            wanted_hz: SAMPLE_RATE_HZ,
-        });
+        return Err(MediaError::AudioRate { rate_hz: wav.rate_hz, wanted_hz: SAMPLE_RATE_HZ });
     }
     let frame_bytes = usize::from(wav.channels) * usize::from(wav.bits / 8);
     let frames = wav.samples.len() / frame_bytes;
     let found_ms = duration_ms(frames);
     if found_ms < MIN_AUDIO_MS {
-        return Err(MediaError::AudioTooShort {
-            found_ms,
-            least_ms: MIN_AUDIO_MS,
-        });
+        return Err(MediaError::AudioTooShort { found_ms, least_ms: MIN_AUDIO_MS });
     }
     if frames > MAX_FRAMES {
-        return Err(MediaError::AudioTooLong {
-            found_ms,
-            limit_ms: MAX_AUDIO_MS,
-        });
+        return Err(MediaError::AudioTooLong { found_ms, limit_ms: MAX_AUDIO_MS });
     }
     let samples = mono(&wav, coding, frame_bytes)?;
     if samples.iter().any(|sample| !sample.is_finite()) {
-        return Err(MediaError::AudioDamaged {
-            what: "some of its samples are not numbers",
-        });
+        return Err(MediaError::AudioDamaged { what: "some of its samples are not numbers" });
     }
-    Ok(Pcm16k {
-        samples: samples
-            .into_iter()
-            .map(|sample| sample.clamp(-1.0, 1.0))
-            .collect(),
-    })
+    Ok(Pcm16k { samples: samples.into_iter().map(|sample| sample.clamp(-1.0, 1.0)).collect() })
 }
 
 fn coding(wav: &Wav<'_>) -> Result<CodecType, MediaError> {
@@ -132,9 +105,7 @@ fn coding(wav: &Wav<'_>) -> Result<CodecType, MediaError> {
 }
 
 fn mono(wav: &Wav<'_>, coding: CodecType, frame_bytes: usize) -> Result<Vec<f32>, MediaError> {
-    let unreadable = |_| MediaError::AudioDamaged {
-        what: "its samples cannot be decoded",
-    };
+    let unreadable = |_| MediaError::AudioDamaged { what: "its samples cannot be decoded" };
     let channels = Channels::from_bits_truncate((1 << wav.channels) - 1);
     let mut parameters = CodecParameters::new();
     parameters

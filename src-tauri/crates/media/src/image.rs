@@ -63,23 +63,11 @@ pub fn decode_image(bytes: &[u8]) -> Result<Rgb8, MediaError> {
     let decoder = PngDecoder::with_limits(Cursor::new(bytes), limits).map_err(damaged)?;
     let (width, height) = decoder.dimensions();
     if u64::from(width) * u64::from(height) > MAX_PIXELS {
-        return Err(MediaError::ImageTooLarge {
-            width,
-            height,
-            limit_pixels: MAX_PIXELS,
-        });
+        return Err(MediaError::ImageTooLarge { width, height, limit_pixels: MAX_PIXELS });
     }
     let decoded = DynamicImage::from_decoder(decoder).map_err(damaged)?;
-    let pixels = if decoded.color().has_alpha() {
-        on_white(decoded)
-    } else {
-        decoded.into_rgb8().into_raw()
-    };
-    Ok(Rgb8 {
-        width,
-        height,
-        pixels,
-    })
+    let pixels = if decoded.color().has_alpha() { on_white(decoded) } else { decoded.into_rgb8().into_raw() };
+    Ok(Rgb8 { width, height, pixels })
 }
 
 fn on_white(decoded: DynamicImage) -> Vec<u8> {
@@ -104,7 +92,5 @@ fn damaged(error: ImageError) -> MediaError {
             "its data ends early".to_owned()
         }
     };
-    MediaError::ImageDamaged {
-        what: what.chars().take(160).collect(),
-    }
+    MediaError::ImageDamaged { what: what.chars().take(160).collect() }
 }

@@ -20,10 +20,7 @@ fn check_size(bytes: &[u8]) -> Result<(), MediaError> {
         return Err(MediaError::Empty);
     }
     if bytes.len() > MAX_ENCODED_BYTES {
-        return Err(MediaError::TooManyBytes {
-            found_bytes: bytes.len(),
-            limit_bytes: MAX_ENCODED_BYTES,
-        });
+        return Err(MediaError::TooManyBytes { found_bytes: bytes.len(), limit_bytes: MAX_ENCODED_BYTES });
     }
     Ok(())
 }

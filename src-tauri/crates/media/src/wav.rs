@@ -33,9 +33,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Wav<'_>, MediaError> {
         let promised_bytes = length(&head[4..]);
         if head.starts_with(b"data") {
             let Some(format) = format else {
-                return Err(MediaError::AudioDamaged {
-                    what: "samples come before their format",
-                });
+                return Err(MediaError::AudioDamaged { what: "samples come before their format" });
             };
             let samples = samples(body, promised_bytes, riff_bytes)?;
             return describe(format, samples);
@@ -46,13 +44,9 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Wav<'_>, MediaError> {
         if head.starts_with(b"fmt ") {
             format = Some(chunk);
         }
-        rest = body
-            .get(promised_bytes + promised_bytes % 2..)
-            .unwrap_or_default();
+        rest = body.get(promised_bytes + promised_bytes % 2..).unwrap_or_default();
     }
-    Err(MediaError::AudioDamaged {
-        what: "no samples are there",
-    })
+    Err(MediaError::AudioDamaged { what: "no samples are there" })
 }
 
 fn samples(body: &[u8], promised_bytes: usize, riff_bytes: usize) -> Result<&[u8], MediaError> {
@@ -63,17 +57,12 @@ fn samples(body: &[u8], promised_bytes: usize, riff_bytes: usize) -> Result<&[u8
     match body.get(..promised_bytes) {
         Some(samples) => Ok(samples),
         None if promised_bytes >= PLACEHOLDER_BYTES => Ok(body),
-        None => Err(MediaError::AudioCutShort {
-            promised_bytes,
-            found_bytes: body.len(),
-        }),
+        None => Err(MediaError::AudioCutShort { promised_bytes, found_bytes: body.len() }),
     }
 }
 
 fn describe<'a>(format: &[u8], samples: &'a [u8]) -> Result<Wav<'a>, MediaError> {
-    let short = MediaError::AudioDamaged {
-        what: "its format chunk is too short",
-    };
+    let short = MediaError::AudioDamaged { what: "its format chunk is too short" };
     if format.len() < 16 {
         return Err(short);
     }
@@ -88,18 +77,9 @@ fn describe<'a>(format: &[u8], samples: &'a [u8]) -> Result<Wav<'a>, MediaError>
         tag = u16::from_le_bytes([sub_format[0], sub_format[1]]);
     }
     let rate_hz = u32::from_le_bytes([format[4], format[5], format[6], format[7]]);
-    Ok(Wav {
-        tag,
-        channels: number(2),
-        rate_hz,
-        bits,
-        samples,
-    })
+    Ok(Wav { tag, channels: number(2), rate_hz, bits, samples })
 }
 
 fn length(bytes: &[u8]) -> usize {
-    bytes
-        .iter()
-        .rev()
-        .fold(0, |sum, byte| sum << 8 | usize::from(*byte))
+    bytes.iter().rev().fold(0, |sum, byte| sum << 8 | usize::from(*byte))
 }

@@ -19,30 +19,18 @@ fn every_width_of_sample_gives_the_same_tone() {
         ("s24", wav(&format(PCM, 1, 24), &s32(&tone, 3))),
         ("s32", wav(&format(PCM, 1, 32), &s32(&tone, 4))),
         ("f32", wav(&format(FLOAT, 1, 32), &f32s(&tone))),
-        (
-            "f32 with a long format",
-            wav(&[format(FLOAT, 1, 32), vec![0, 0]].concat(), &f32s(&tone)),
-        ),
+        ("f32 with a long format", wav(&[format(FLOAT, 1, 32), vec![0, 0]].concat(), &f32s(&tone))),
         ("f64", wav(&format(FLOAT, 1, 64), &f64s(&tone))),
         ("extensible s16", wav(&extensible(1, 16, PCM, &[]), &s16(&tone))),
-        (
-            "extensible f32",
-            wav(&extensible(1, 32, FLOAT, &[]), &f32s(&tone)),
-        ),
-        (
-            "extensible with more",
-            wav(&extensible(1, 16, PCM, &[0; 4]), &s16(&tone)),
-        ),
+        ("extensible f32", wav(&extensible(1, 32, FLOAT, &[]), &f32s(&tone))),
+        ("extensible with more", wav(&extensible(1, 16, PCM, &[0; 4]), &s16(&tone))),
     ];
     for (name, bytes) in kinds {
         let clip = decode_audio(&bytes).unwrap();
         assert_eq!(clip.samples().len(), 8000, "{name}");
         assert_eq!(clip.duration_ms(), 500, "{name}");
         for (found, expected) in clip.samples().iter().zip(&tone) {
-            assert!(
-                (f64::from(*found) - expected).abs() < 0.009,
-                "{name}: {found} is not {expected}"
-            );
+            assert!((f64::from(*found) - expected).abs() < 0.009, "{name}: {found} is not {expected}");
         }
         assert!((rms(&clip) - 0.3535).abs() < 0.004, "{name}: {}", rms(&clip));
     }
@@ -58,11 +46,7 @@ fn silence_of_unsigned_bytes_is_zero() {
 fn companded_samples_are_decoded() {
     for (tag, loudest) in [(6, 0xAA), (7, 0x80)] {
         let clip = decode_audio(&wav(&format(tag, 1, 8), &[loudest; 400])).unwrap();
-        assert!(
-            clip.samples().iter().all(|sample| *sample > 0.95),
-            "{tag}: {}",
-            clip.samples()[0]
-        );
+        assert!(clip.samples().iter().all(|sample| *sample > 0.95), "{tag}: {}", clip.samples()[0]);
     }
 }
 
@@ -99,36 +83,20 @@ fn floats_out_of_range_are_clamped_and_non_numbers_refused() {
     for strange in [f64::NAN, f64::INFINITY] {
         samples[5] = strange;
         let result = decode_audio(&wav(&format(FLOAT, 1, 32), &f32s(&samples)));
-        assert!(
-            matches!(result, Err(MediaError::AudioDamaged { .. })),
-            "{result:?}"
-        );
+        assert!(matches!(result, Err(MediaError::AudioDamaged { .. })), "{result:?}");
     }
 }
 
 #[test]
 fn length_that_a_pipe_writer_left_behind_is_not_believed() {
     let samples = s16(&tone(8000));
-    for (riff, data) in [
-        (STREAMED, STREAMED),
-        (0x7FFF_F024, 0x7FFF_F000),
-        (STREAMED, 0),
-        (0, 0),
-    ] {
+    for (riff, data) in [(STREAMED, STREAMED), (0x7FFF_F024, 0x7FFF_F000), (STREAMED, 0), (0, 0)] {
         let mut bytes = wav(&format(PCM, 1, 16), &samples);
         bytes[4..8].copy_from_slice(&riff.to_le_bytes());
         bytes[40..44].copy_from_slice(&data.to_le_bytes());
-        assert_eq!(
-            decode_audio(&bytes).unwrap().samples().len(),
-            8000,
-            "{riff:x} {data:x}"
-        );
+        assert_eq!(decode_audio(&bytes).unwrap().samples().len(), 8000, "{riff:x} {data:x}");
         bytes.push(1);
-        assert_eq!(
-            decode_audio(&bytes).unwrap().samples().len(),
-            8000,
-            "half a sample more"
-        );
+        assert_eq!(decode_audio(&bytes).unwrap().samples().len(), 8000, "half a sample more");
     }
 }
 
@@ -151,10 +119,7 @@ fn clip_cut_short_names_both_lengths() {
     for length in [44, 45, 1000, whole.len() - 1] {
         assert_eq!(
             decode_audio(&whole[..length]),
-            Err(MediaError::AudioCutShort {
-                promised_bytes: 16_000,
-                found_bytes: length - 44
-            })
+            Err(MediaError::AudioCutShort { promised_bytes: 16_000, found_bytes: length - 44 })
         );
     }
     for length in 1..44 {
@@ -168,47 +133,19 @@ fn other_rates_are_refused_with_the_cure() {
         let mut bytes = wav(&format(PCM, 1, 16), &s16(&tone(8000)));
         bytes[24..28].copy_from_slice(&rate_hz.to_le_bytes());
         let error = decode_audio(&bytes).unwrap_err();
-        assert_eq!(
-            error,
-            MediaError::AudioRate {
-                rate_hz,
-                wanted_hz: 16_000
-            }
-        );
-        assert!(
-            error
-                .to_string()
-                .contains(&format!("{rate_hz} Hz: convert it to 16000 Hz"))
-        );
+        assert_eq!(error, MediaError::AudioRate { rate_hz, wanted_hz: 16_000 });
+        assert!(error.to_string().contains(&format!("{rate_hz} Hz: convert it to 16000 Hz")));
     }
 }
 
 #[test]
 fn length_limits_are_met_to_the_sample() {
     let clip_of = |samples: usize| decode_audio(&wav(&format(PCM, 1, 16), &vec![0; samples * 2]));
-    assert_eq!(
-        clip_of(0),
-        Err(MediaError::AudioTooShort {
-            found_ms: 0,
-            least_ms: 20
-        })
-    );
-    assert_eq!(
-        clip_of(319),
-        Err(MediaError::AudioTooShort {
-            found_ms: 19,
-            least_ms: 20
-        })
-    );
+    assert_eq!(clip_of(0), Err(MediaError::AudioTooShort { found_ms: 0, least_ms: 20 }));
+    assert_eq!(clip_of(319), Err(MediaError::AudioTooShort { found_ms: 19, least_ms: 20 }));
     assert_eq!(clip_of(320).unwrap().duration_ms(), 20);
     assert_eq!(clip_of(480_000).unwrap().duration_ms(), MAX_AUDIO_MS);
-    assert_eq!(
-        clip_of(480_001),
-        Err(MediaError::AudioTooLong {
-            found_ms: 30_000,
-            limit_ms: MAX_AUDIO_MS
-        })
-    );
+    assert_eq!(clip_of(480_001), Err(MediaError::AudioTooLong { found_ms: 30_000, limit_ms: MAX_AUDIO_MS }));
 }
 
 #[test]
@@ -216,16 +153,10 @@ fn broken_headers_are_refused() {
     let samples = s16(&tone(8000));
     let damaged: [(&str, Vec<u8>); 6] = [
         ("no samples", riff(&chunk(*b"fmt ", &format(PCM, 1, 16)))),
-        (
-            "samples first",
-            riff(&[chunk(*b"data", &samples), chunk(*b"fmt ", &format(PCM, 1, 16))].concat()),
-        ),
+        ("samples first", riff(&[chunk(*b"data", &samples), chunk(*b"fmt ", &format(PCM, 1, 16))].concat())),
         ("no channels", wav(&format(PCM, 0, 16), &samples)),
         ("short format", wav(&format(PCM, 1, 16)[..15], &samples)),
-        (
-            "short extension",
-            wav(&extensible(1, 16, PCM, &[])[..39], &samples),
-        ),
+        ("short extension", wav(&extensible(1, 16, PCM, &[])[..39], &samples)),
         ("no rate", {
             let mut bytes = wav(&format(PCM, 1, 16), &samples);
             bytes[24..28].fill(0);
@@ -234,31 +165,16 @@ fn broken_headers_are_refused() {
     ];
     for (name, bytes) in damaged {
         let result = decode_audio(&bytes);
-        assert!(
-            matches!(result, Err(MediaError::AudioDamaged { .. })),
-            "{name}: {result:?}"
-        );
+        assert!(matches!(result, Err(MediaError::AudioDamaged { .. })), "{name}: {result:?}");
     }
     for (tag, bits) in [(PCM, 0), (PCM, 12), (PCM, 64), (FLOAT, 16), (2, 4), (0x55, 16)] {
         let result = decode_audio(&wav(&format(tag, 1, bits), &samples));
         assert_eq!(result, Err(MediaError::AudioCoding { tag, bits }));
     }
     let result = decode_audio(&wav(&format(PCM, 9, 16), &samples));
-    assert_eq!(
-        result,
-        Err(MediaError::AudioChannels {
-            channels: 9,
-            limit: 8
-        })
-    );
+    assert_eq!(result, Err(MediaError::AudioChannels { channels: 9, limit: 8 }));
     assert_eq!(decode_audio(&[]), Err(MediaError::Empty));
-    for bytes in [
-        &b"%PDF-1.4\n"[..],
-        b"RIFF",
-        b"RIFF\0\0\0\0AVI LIST",
-        b"ID3\x04mp3",
-        b"\xFF\xFB\x90\0",
-    ] {
+    for bytes in [&b"%PDF-1.4\n"[..], b"RIFF", b"RIFF\0\0\0\0AVI LIST", b"ID3\x04mp3", b"\xFF\xFB\x90\0"] {
         assert_eq!(decode_audio(bytes), Err(MediaError::AudioNotWav));
     }
 }
@@ -281,10 +197,6 @@ proptest! {
 }
 
 fn rms(clip: &Pcm16k) -> f64 {
-    let sum: f64 = clip
-        .samples()
-        .iter()
-        .map(|sample| f64::from(*sample).powi(2))
-        .sum();
+    let sum: f64 = clip.samples().iter().map(|sample| f64::from(*sample).powi(2)).sum();
     (sum / clip.samples().len() as f64).sqrt()
 }

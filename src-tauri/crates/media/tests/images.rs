@@ -46,14 +46,7 @@ fn one_bit_pixels_are_black_and_white() {
 fn bomb_is_refused_by_its_header() {
     for side in [13_000, 20_000, 1_000_000] {
         let error = decode_image(&png(side, side, 1, GRAY, &[], &[])).unwrap_err();
-        assert_eq!(
-            error,
-            MediaError::ImageTooLarge {
-                width: side,
-                height: side,
-                limit_pixels: MAX_PIXELS
-            }
-        );
+        assert_eq!(error, MediaError::ImageTooLarge { width: side, height: side, limit_pixels: MAX_PIXELS });
         assert!(error.to_string().contains(&format!("{side} x {side} pixels")));
     }
 }
@@ -67,12 +60,7 @@ fn photo_of_48_megapixels_is_under_the_limit() {
 #[test]
 fn bytes_of_another_kind_are_refused() {
     assert_eq!(decode_image(&[]), Err(MediaError::Empty));
-    for bytes in [
-        &b"<html>"[..],
-        b"\xFF\xD8\xFF\xE0 JFIF",
-        b"\x89PNG",
-        b"RIFF\x04\0\0\0WAVE",
-    ] {
+    for bytes in [&b"<html>"[..], b"\xFF\xD8\xFF\xE0 JFIF", b"\x89PNG", b"RIFF\x04\0\0\0WAVE"] {
         assert_eq!(decode_image(bytes), Err(MediaError::ImageNotPng));
     }
 }
@@ -81,10 +69,7 @@ fn bytes_of_another_kind_are_refused() {
 fn image_without_sides_is_refused() {
     for (width, height) in [(0, 1), (1, 0), (0, 0)] {
         let result = decode_image(&png(width, height, 8, GRAY, &[], &[&[0]]));
-        assert!(
-            matches!(result, Err(MediaError::ImageDamaged { .. })),
-            "{result:?}"
-        );
+        assert!(matches!(result, Err(MediaError::ImageDamaged { .. })), "{result:?}");
     }
 }
 
@@ -155,11 +140,7 @@ fn chunk(bytes: &mut Vec<u8>, name: [u8; 4], body: &[u8]) {
     for byte in named {
         crc ^= u32::from(byte);
         for _ in 0..8 {
-            crc = if crc & 1 == 1 {
-                0xEDB8_8320 ^ (crc >> 1)
-            } else {
-                crc >> 1
-            };
+            crc = if crc & 1 == 1 { 0xEDB8_8320 ^ (crc >> 1) } else { crc >> 1 };
         }
     }
     bytes.extend((!crc).to_be_bytes());

@@ -268,19 +268,11 @@ impl ProvisionError {
 }
 
 fn listed(paths: &[PathBuf]) -> String {
-    paths
-        .iter()
-        .map(|path| path.display().to_string())
-        .collect::<Vec<_>>()
-        .join(", ")
+    paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
 }
 
 fn tried_because(tried: &[String]) -> String {
-    if tried.is_empty() {
-        String::new()
-    } else {
-        format!("; tried {}", tried.join("; "))
-    }
+    if tried.is_empty() { String::new() } else { format!("; tried {}", tried.join("; ")) }
 }
 
 fn python_hint(macos: bool) -> String {
@@ -295,10 +287,7 @@ fn python_hint(macos: bool) -> String {
 fn file_hint(source: &io::Error, path: &std::path::Path) -> Option<String> {
     if source.kind() == io::ErrorKind::PermissionDenied || source.kind() == io::ErrorKind::ReadOnlyFilesystem
     {
-        Some(format!(
-            "make {} writable, or set HANGAR_HOME to a folder that is",
-            path.display()
-        ))
+        Some(format!("make {} writable, or set HANGAR_HOME to a folder that is", path.display()))
     } else if source.kind() == io::ErrorKind::StorageFull {
         Some("free some disk space: a runtime takes about 500 MB".into())
     } else {

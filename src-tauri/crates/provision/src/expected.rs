@@ -34,11 +34,7 @@ impl Expected {
     /// [`ProvisionError`] when an input is missing or wrong.
     pub fn read(resources: &Resources) -> Result<Self, ProvisionError> {
         let pins = resources.pins()?;
-        Ok(Self {
-            key: RuntimeKey::compute(resources, &pins)?,
-            pins,
-            pins_path: resources.pins_path(),
-        })
+        Ok(Self { key: RuntimeKey::compute(resources, &pins)?, pins, pins_path: resources.pins_path() })
     }
 
     /// Compares a runtime with what was expected, without starting it.
@@ -85,11 +81,7 @@ impl Expected {
     ) -> Result<Option<String>, ProvisionError> {
         if !files::is_executable(python) {
             let gone = fs::symlink_metadata(python).is_ok() && !python.exists();
-            let why = if gone {
-                "leads to a Python that is gone"
-            } else {
-                "is no program"
-            };
+            let why = if gone { "leads to a Python that is gone" } else { "is no program" };
             return Ok(Some(format!("{} {why}", python.display())));
         }
         let installed = marker::installed_packages(site_packages)?;
@@ -132,17 +124,9 @@ pub(crate) mod tests {
         fs::create_dir_all(patches.join("patches")).unwrap();
         fs::create_dir_all(root.join("wheels")).unwrap();
         let name = crate::Platform::current().unwrap().requirements_name();
-        fs::write(
-            patches.join(name),
-            "# lock\nmlx-vlm==0.7.10 \\\n    --hash=sha256:00\n",
-        )
-        .unwrap();
+        fs::write(patches.join(name), "# lock\nmlx-vlm==0.7.10 \\\n    --hash=sha256:00\n").unwrap();
         fs::write(patches.join("patches/a.patch"), DIFF).unwrap();
-        fs::write(
-            root.join("wheels/hangar_worker-0.1.0-cp311-abi3-any.whl"),
-            "wheel",
-        )
-        .unwrap();
+        fs::write(root.join("wheels/hangar_worker-0.1.0-cp311-abi3-any.whl"), "wheel").unwrap();
         let pins = json!({
             "schema": 1,
             "python": {"min": "3.11", "max": "3.14"},
@@ -186,10 +170,7 @@ pub(crate) mod tests {
 
     fn refused(expected: &Expected, root: &Path) -> String {
         let error = expected.inspect(root).unwrap_err();
-        assert!(
-            matches!(error, ProvisionError::RuntimeUnverified { .. }),
-            "{error}"
-        );
+        assert!(matches!(error, ProvisionError::RuntimeUnverified { .. }), "{error}");
         assert_eq!(error.hint().unwrap(), "run `hangar runtime repair`");
         error.to_string()
     }
@@ -199,10 +180,7 @@ pub(crate) mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (expected, root) = whole(folder.path());
         let runtime = expected.inspect(&root).unwrap();
-        assert_eq!(
-            (runtime.python, runtime.pins_path),
-            (root.join("bin/python"), expected.pins_path)
-        );
+        assert_eq!((runtime.python, runtime.pins_path), (root.join("bin/python"), expected.pins_path));
     }
 
     #[test]
@@ -230,16 +208,10 @@ pub(crate) mod tests {
         assert!(refused(&expected, &root).contains("cannot be read"));
         fs::remove_file(&file).unwrap();
         assert!(refused(&expected, &root).contains("never finished"));
-        let other = Marker {
-            key: "0123456789abcdef".into(),
-            ..marker_for(&expected.key)
-        };
+        let other = Marker { key: "0123456789abcdef".into(), ..marker_for(&expected.key) };
         other.write(&root).unwrap();
         assert!(refused(&expected, &root).contains("0123456789abcdef"));
-        let outside = Marker {
-            site_packages: "../elsewhere".into(),
-            ..marker_for(&expected.key)
-        };
+        let outside = Marker { site_packages: "../elsewhere".into(), ..marker_for(&expected.key) };
         outside.write(&root).unwrap();
         assert!(refused(&expected, &root).contains("outside the runtime"));
     }

@@ -62,22 +62,15 @@ pub(crate) fn replace(path: &Path, content: &[u8]) -> Result<(), ProvisionError>
     let mut beside = tempfile::NamedTempFile::new_in(folder).map_err(at("write", path))?;
     beside.write_all(content).map_err(at("write", path))?;
     let permissions = fs::metadata(path).map_or_else(|_| readable(), |known| known.permissions());
-    beside
-        .as_file()
-        .set_permissions(permissions)
-        .map_err(at("write", path))?;
+    beside.as_file().set_permissions(permissions).map_err(at("write", path))?;
     beside.as_file().sync_all().map_err(at("write", path))?;
-    beside
-        .persist(path)
-        .map_err(|error| at("write", path)(error.error))?;
+    beside.persist(path).map_err(|error| at("write", path)(error.error))?;
     sync_folder(folder)
 }
 
 /// Forces a folder's names to disk.
 pub(crate) fn sync_folder(folder: &Path) -> Result<(), ProvisionError> {
-    fs::File::open(folder)
-        .and_then(|folder| folder.sync_all())
-        .map_err(at("write", folder))
+    fs::File::open(folder).and_then(|folder| folder.sync_all()).map_err(at("write", folder))
 }
 
 /// Whether a path stays below the folder it will be joined to.
@@ -128,13 +121,9 @@ mod tests {
 
     #[test]
     fn a_path_that_leaves_its_folder_is_not_confined() {
-        for (path, confined) in [
-            ("a/b.py", true),
-            ("../a", false),
-            ("/a", false),
-            ("a/../../b", false),
-            ("", false),
-        ] {
+        for (path, confined) in
+            [("a/b.py", true), ("../a", false), ("/a", false), ("a/../../b", false), ("", false)]
+        {
             assert_eq!(is_confined(Path::new(path)), confined, "{path}");
         }
     }

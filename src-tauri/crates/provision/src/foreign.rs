@@ -12,12 +12,7 @@ const WORKER_PACKAGE: &str = "hangar-worker";
 /// [`ProvisionError`] naming the executable, what differs, and the cure.
 pub fn inspect_foreign(executable: &Path, expected: &Expected) -> Result<Runtime, ProvisionError> {
     let pins = &expected.pins;
-    let names: Vec<&str> = pins
-        .packages
-        .keys()
-        .map(String::as_str)
-        .chain([WORKER_PACKAGE])
-        .collect();
+    let names: Vec<&str> = pins.packages.keys().map(String::as_str).chain([WORKER_PACKAGE]).collect();
     let python = python::ask(executable, &names)?;
     python.check(executable, &pins.python)?;
     for (name, found) in &python.packages {
@@ -25,10 +20,7 @@ pub fn inspect_foreign(executable: &Path, expected: &Expected) -> Result<Runtime
     }
     let report = verify(executable, &expected.pins_path, false)?;
     if let Some(what) = report.differences() {
-        return Err(ProvisionError::ForeignUnverified {
-            executable: executable.to_owned(),
-            what,
-        });
+        return Err(ProvisionError::ForeignUnverified { executable: executable.to_owned(), what });
     }
     let bin = executable.parent().unwrap_or(executable);
     Ok(Runtime {
@@ -49,23 +41,12 @@ fn check_package(
     let package = name.to_owned();
     let pinned = pins.packages.get(name);
     let Some(found) = found else {
-        let expected = pinned
-            .cloned()
-            .unwrap_or_else(|| "the wheel that `npm start` builds".into());
-        return Err(ProvisionError::PackageMissing {
-            executable,
-            package,
-            expected,
-        });
+        let expected = pinned.cloned().unwrap_or_else(|| "the wheel that `npm start` builds".into());
+        return Err(ProvisionError::PackageMissing { executable, package, expected });
     };
     if let Some(refused) = pins.refusal(name, found) {
         let (version, why) = (found.to_owned(), refused.why.clone());
-        return Err(ProvisionError::PackageRefused {
-            executable,
-            package,
-            version,
-            why,
-        });
+        return Err(ProvisionError::PackageRefused { executable, package, version, why });
     }
     match pinned {
         Some(expected) if expected != found => Err(ProvisionError::PackageWrongVersion {
@@ -98,10 +79,7 @@ mod tests {
     #[test]
     fn another_python_version_is_refused_first() {
         let error = inspected("3.10.13", r#"{"mlx-vlm":null}"#);
-        assert!(
-            matches!(error, ProvisionError::PythonWrongVersion { .. }),
-            "{error}"
-        );
+        assert!(matches!(error, ProvisionError::PythonWrongVersion { .. }), "{error}");
     }
 
     #[test]
@@ -118,25 +96,16 @@ mod tests {
     #[test]
     fn a_refused_version_is_refused_with_its_reason() {
         for version in ["0.6.3", "0.6.3+a0578772"] {
-            let error = inspected(
-                "3.12.1",
-                &format!(r#"{{"mlx-vlm":"{version}","hangar-worker":"0.1.0"}}"#),
-            );
+            let error = inspected("3.12.1", &format!(r#"{{"mlx-vlm":"{version}","hangar-worker":"0.1.0"}}"#));
             assert!(matches!(error, ProvisionError::PackageRefused { .. }), "{error}");
-            assert!(
-                error.to_string().ends_with("which is refused: cannot load"),
-                "{error}"
-            );
+            assert!(error.to_string().ends_with("which is refused: cannot load"), "{error}");
         }
     }
 
     #[test]
     fn another_package_version_names_both() {
         let error = inspected("3.12.1", r#"{"mlx-vlm":"0.7.9","hangar-worker":"0.1.0"}"#);
-        assert!(
-            error.to_string().ends_with("has mlx-vlm 0.7.9, not 0.7.10"),
-            "{error}"
-        );
+        assert!(error.to_string().ends_with("has mlx-vlm 0.7.9, not 0.7.10"), "{error}");
     }
 
     #[test]
@@ -145,23 +114,13 @@ mod tests {
         let expected = Expected::read(&project(folder.path())).unwrap();
         let executable = folder.path().join("bin/python");
         let answer = folder.path().join("answer");
-        fake(
-            &answer,
-            "3.12.1",
-            r#"{"mlx-vlm":"0.7.10","hangar-worker":"0.1.0"}"#,
-        );
+        fake(&answer, "3.12.1", r#"{"mlx-vlm":"0.7.10","hangar-worker":"0.1.0"}"#);
         let row = r#"{"name":"mlx_vlm/a.py","ok":false,"expected":"patched","found":"unpatched","cure":"x"}"#;
         let report = format!(r#"{{"ok":false,"rows":[{row}]}}"#);
-        let body = format!(
-            "[ \"$2\" = -m ] && {{ echo '{report}'; exit; }}\nexec '{}'",
-            answer.display()
-        );
+        let body = format!("[ \"$2\" = -m ] && {{ echo '{report}'; exit; }}\nexec '{}'", answer.display());
         script(&executable, &body);
         let error = inspect_foreign(&executable, &expected).unwrap_err();
-        assert!(
-            matches!(error, ProvisionError::ForeignUnverified { .. }),
-            "{error}"
-        );
+        assert!(matches!(error, ProvisionError::ForeignUnverified { .. }), "{error}");
         assert!(error.hint().unwrap().contains("worker.pythonExecutable"));
     }
 }

@@ -41,10 +41,7 @@ impl Installer {
             answers(&named)?;
             return Ok(Some(Self::Uv(named)));
         }
-        let mut found = environment
-            .search_path()
-            .into_iter()
-            .map(|folder| folder.join("uv"));
+        let mut found = environment.search_path().into_iter().map(|folder| folder.join("uv"));
         let found = found.find(|path| files::is_executable(path) && answers(path).is_ok());
         Ok(found.map(Self::Uv))
     }
@@ -74,13 +71,9 @@ impl Installer {
         fs::create_dir_all(tools_dir).map_err(at("make", tools_dir))?;
         let lock = Lock::take(&tools_dir.join(format!("uv-{UV_VERSION}.lock")), progress)?;
         if answers(&uv).is_err() {
-            progress(Step::FetchingInstaller {
-                version: UV_VERSION.into(),
-            });
+            progress(Step::FetchingInstaller { version: UV_VERSION.into() });
             if let Err(error) = fetch(python, tools_dir, &folder, progress) {
-                progress(Step::FallingBackToPip {
-                    why: python::first_line(&error),
-                });
+                progress(Step::FallingBackToPip { why: python::first_line(&error) });
                 return Ok(Self::Pip);
             }
         }
@@ -109,31 +102,18 @@ impl Installer {
                 let arguments =
                     ["venv", "--quiet", "--no-project", "--relocatable", "--python"].map(OsStr::new);
                 let python = python.executable.as_os_str();
-                install(
-                    uv,
-                    arguments.into_iter().chain([python, folder.as_os_str()]),
-                    folder,
-                    TASK,
-                    progress,
-                )
+                install(uv, arguments.into_iter().chain([python, folder.as_os_str()]), folder, TASK, progress)
             }
             (Self::Uv(uv), Base::Managed) => {
-                let arguments = [
-                    "venv",
-                    "--no-project",
-                    "--relocatable",
-                    "--managed-python",
-                    "--python",
-                    MANAGED_PYTHON,
-                ];
+                let arguments =
+                    ["venv", "--no-project", "--relocatable", "--managed-python", "--python", MANAGED_PYTHON];
                 let arguments = arguments.map(OsStr::new).into_iter().chain([folder.as_os_str()]);
                 install(uv, arguments, folder, TASK, progress)
             }
             (Self::Pip, Base::Found(python)) => venv(python, folder, TASK, progress),
-            (Self::Pip, Base::Managed) => Err(ProvisionError::PythonMissing {
-                wanted: MANAGED_PYTHON.into(),
-                tried: Vec::new(),
-            }),
+            (Self::Pip, Base::Managed) => {
+                Err(ProvisionError::PythonMissing { wanted: MANAGED_PYTHON.into(), tried: Vec::new() })
+            }
         }
     }
 
@@ -187,21 +167,8 @@ impl Installer {
                 install(uv, before.chain(arguments), python, task, progress)
             }
             Self::Pip => {
-                let before = [
-                    "-I",
-                    "-m",
-                    "pip",
-                    "install",
-                    "--no-input",
-                    "--disable-pip-version-check",
-                ];
-                install(
-                    python,
-                    before.map(OsStr::new).into_iter().chain(arguments),
-                    python,
-                    task,
-                    progress,
-                )
+                let before = ["-I", "-m", "pip", "install", "--no-input", "--disable-pip-version-check"];
+                install(python, before.map(OsStr::new).into_iter().chain(arguments), python, task, progress)
             }
         }
     }
@@ -211,10 +178,7 @@ impl Installer {
 pub(crate) fn locked_count(lock: &Path) -> Result<usize, ProvisionError> {
     let text = files::read(lock)?;
     let text = String::from_utf8_lossy(&text);
-    Ok(text
-        .lines()
-        .filter(|line| !line.starts_with(['#', ' ']) && line.contains("=="))
-        .count())
+    Ok(text.lines().filter(|line| !line.starts_with(['#', ' ']) && line.contains("==")).count())
 }
 
 fn answers(uv: &Path) -> Result<(), ProvisionError> {
@@ -231,10 +195,8 @@ fn answers(uv: &Path) -> Result<(), ProvisionError> {
 
 fn fetch(python: &Python, tools_dir: &Path, folder: &Path, progress: Progress) -> Result<(), ProvisionError> {
     const TASK: &str = "fetching uv";
-    let staging = tempfile::Builder::new()
-        .prefix(".uv-")
-        .tempdir_in(tools_dir)
-        .map_err(at("make", tools_dir))?;
+    let staging =
+        tempfile::Builder::new().prefix(".uv-").tempdir_in(tools_dir).map_err(at("make", tools_dir))?;
     let requirement = staging.path().join("uv.txt");
     fs::write(&requirement, UV_REQUIREMENT).map_err(at("write", &requirement))?;
     let made = staging.path().join("uv");
@@ -253,10 +215,7 @@ fn venv(
     task: &'static str,
     progress: Progress,
 ) -> Result<(), ProvisionError> {
-    let arguments = ["-I", "-m", "venv"]
-        .map(OsStr::new)
-        .into_iter()
-        .chain([folder.as_os_str()]);
+    let arguments = ["-I", "-m", "venv"].map(OsStr::new).into_iter().chain([folder.as_os_str()]);
     install(&python.executable, arguments, folder, task, progress)
 }
 
@@ -276,19 +235,13 @@ fn install<'a>(
     let ended = program::run(&mut command, None, &mut |line| {
         // uv ends with a list of every package that it installed.
         if !line.trim_start().starts_with("+ ") {
-            progress(Step::Said {
-                line: line.trim().to_owned(),
-            });
+            progress(Step::Said { line: line.trim().to_owned() });
         }
     })?;
     if ended.status.success() {
         return Ok(());
     }
-    Err(ProvisionError::InstallerFailed {
-        task,
-        status: ended.status_text(),
-        said: ended.said_anywhere(),
-    })
+    Err(ProvisionError::InstallerFailed { task, status: ended.status_text(), said: ended.said_anywhere() })
 }
 
 #[cfg(test)]
@@ -311,19 +264,14 @@ mod tests {
     #[test]
     fn a_named_uv_that_is_not_there_is_an_error_and_not_a_search() {
         let environment = Environment::from_pairs([("HANGAR_UV", "/nowhere/uv")]);
-        assert!(matches!(
-            Installer::present(&environment),
-            Err(ProvisionError::ProgramMissing { .. })
-        ));
+        assert!(matches!(Installer::present(&environment), Err(ProvisionError::ProgramMissing { .. })));
     }
 
     #[test]
     fn the_locks_of_this_project_list_packages_with_hashes() {
         let patches = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../runtime-patches");
         for (system, processor) in [("linux", "x86_64"), ("linux", "aarch64"), ("macos", "aarch64")] {
-            let name = crate::Platform::named(system, processor)
-                .unwrap()
-                .requirements_name();
+            let name = crate::Platform::named(system, processor).unwrap().requirements_name();
             assert!(locked_count(&patches.join(name)).unwrap() > 10, "{name}");
         }
     }

@@ -13,18 +13,11 @@ impl Lock {
     /// Takes the lock, telling when somebody else holds it.
     pub(crate) fn take(path: &Path, progress: &mut dyn FnMut(Step)) -> Result<Self, ProvisionError> {
         let mut options = OpenOptions::new();
-        let file = options
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(path)
-            .map_err(at("open", path))?;
+        let file = options.write(true).create(true).truncate(false).open(path).map_err(at("open", path))?;
         match file.try_lock() {
             Ok(()) => (),
             Err(TryLockError::WouldBlock) => {
-                progress(Step::WaitingForOtherBuilder {
-                    lock: path.to_owned(),
-                });
+                progress(Step::WaitingForOtherBuilder { lock: path.to_owned() });
                 file.lock().map_err(at("lock", path))?;
             }
             Err(TryLockError::Error(error)) => return Err(at("lock", path)(error)),

@@ -84,9 +84,7 @@ pub(crate) fn may_remove(root: &Path) -> Result<bool, ProvisionError> {
 /// The packages installed in a site-packages folder, by the names of their records.
 pub(crate) fn installed_packages(site_packages: &Path) -> Result<BTreeMap<String, String>, ProvisionError> {
     let records = files::entries(site_packages)?;
-    let names = records
-        .iter()
-        .filter_map(|path| path.file_name()?.to_str()?.strip_suffix(".dist-info"));
+    let names = records.iter().filter_map(|path| path.file_name()?.to_str()?.strip_suffix(".dist-info"));
     Ok(names
         .filter_map(|name| name.split_once('-'))
         .map(|(name, version)| (normal_name(name), version.into()))
@@ -119,21 +117,11 @@ mod tests {
     #[test]
     fn packages_are_read_from_their_records() {
         let folder = tempfile::tempdir().unwrap();
-        for name in [
-            "mlx_vlm-0.7.10.dist-info",
-            "Pillow-13.0.0.dist-info",
-            "mlx_vlm",
-            "__pycache__",
-        ] {
+        for name in ["mlx_vlm-0.7.10.dist-info", "Pillow-13.0.0.dist-info", "mlx_vlm", "__pycache__"] {
             fs::create_dir(folder.path().join(name)).unwrap();
         }
         let found = installed_packages(folder.path()).unwrap();
         let expected = [("mlx-vlm", "0.7.10"), ("pillow", "13.0.0")];
-        assert_eq!(
-            found,
-            expected
-                .map(|(name, version)| (name.to_owned(), version.to_owned()))
-                .into()
-        );
+        assert_eq!(found, expected.map(|(name, version)| (name.to_owned(), version.to_owned())).into());
     }
 }

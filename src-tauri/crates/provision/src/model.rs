@@ -28,37 +28,22 @@ struct Listed {
 pub fn verify_pocket(resources: &Resources) -> Result<(), ProvisionError> {
     let list = resources.pocket_dir().join("manifest.json");
     let manifest: Manifest = files::read_json(&list)?;
-    let invalid = |json_path: String, what: String| ProvisionError::DataInvalid {
-        file: list.clone(),
-        json_path,
-        what,
-    };
+    let invalid =
+        |json_path: String, what: String| ProvisionError::DataInvalid { file: list.clone(), json_path, what };
     if manifest.schema != SCHEMA {
-        return Err(invalid(
-            "schema".into(),
-            format!("expected {SCHEMA}, found {}", manifest.schema),
-        ));
+        return Err(invalid("schema".into(), format!("expected {SCHEMA}, found {}", manifest.schema)));
     }
     if manifest.files.is_empty() {
         return Err(invalid("files".into(), "it lists nothing".into()));
     }
     for (index, listed) in manifest.files.iter().enumerate() {
         if !files::is_confined(&listed.path) {
-            let what = format!(
-                "expected a path inside the folder, found {:?}",
-                listed.path.display()
-            );
+            let what = format!("expected a path inside the folder, found {:?}", listed.path.display());
             return Err(invalid(format!("files[{index}].path"), what));
         }
         let file = resources.pocket_dir().join(&listed.path);
         let expected = format!("{} bytes with sha256 {}", listed.bytes, listed.sha256);
-        let wrong = |found| {
-            Err(ProvisionError::ModelFileWrong {
-                file: file.clone(),
-                expected,
-                found,
-            })
-        };
+        let wrong = |found| Err(ProvisionError::ModelFileWrong { file: file.clone(), expected, found });
         match files::sha256_of_file(&file) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return wrong("no file".into()),
             Err(error) => return wrong(error.to_string()),
@@ -105,10 +90,7 @@ mod tests {
                 None => fs::remove_file(&weights).unwrap(),
             }
             let error = verify_pocket(&resources).unwrap_err().to_string();
-            assert!(
-                error.contains("model.safetensors") && error.contains("expected 7 bytes"),
-                "{error}"
-            );
+            assert!(error.contains("model.safetensors") && error.contains("expected 7 bytes"), "{error}");
             assert!(error.contains(found), "{error}");
         }
     }
@@ -124,10 +106,9 @@ mod tests {
     fn a_list_of_another_shape_or_of_nothing_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let resources = with_model(folder.path(), "model/model.safetensors");
-        for (list, path) in [
-            (r#"{"schema":2,"files":[]}"#, "at schema"),
-            (r#"{"schema":1,"files":[]}"#, "at files"),
-        ] {
+        for (list, path) in
+            [(r#"{"schema":2,"files":[]}"#, "at schema"), (r#"{"schema":1,"files":[]}"#, "at files")]
+        {
             fs::write(resources.pocket_dir().join("manifest.json"), list).unwrap();
             let error = verify_pocket(&resources).unwrap_err().to_string();
             assert!(error.contains(path), "{error}");

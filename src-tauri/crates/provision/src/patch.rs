@@ -13,18 +13,12 @@ pub(crate) fn apply(
     patched: &PatchedFile,
 ) -> Result<(), ProvisionError> {
     let file = site_packages.join(&patched.path);
-    let refused = |what: String| ProvisionError::PatchRefused {
-        file: file.clone(),
-        what,
-    };
+    let refused = |what: String| ProvisionError::PatchRefused { file: file.clone(), what };
     let content = files::read(&file)?;
     let found = files::sha256_of(&content);
     if found != patched.after_sha256 {
         if found != patched.before_sha256 {
-            return Err(refused(format!(
-                "its sha256 is {found}, not {}",
-                patched.before_sha256
-            )));
+            return Err(refused(format!("its sha256 is {found}, not {}", patched.before_sha256)));
         }
         let diff_file = patches_dir.join(&patched.patch);
         let diff_bytes = files::read(&diff_file)?;
@@ -36,10 +30,7 @@ pub(crate) fn apply(
         let changed = diffy::apply_bytes(&content, &diff).map_err(|error| refused(error.to_string()))?;
         let became = files::sha256_of(&changed);
         if became != patched.after_sha256 {
-            return Err(refused(format!(
-                "patched, its sha256 is {became}, not {}",
-                patched.after_sha256
-            )));
+            return Err(refused(format!("patched, its sha256 is {became}, not {}", patched.after_sha256)));
         }
         files::replace(&file, &changed)?;
     }
@@ -53,11 +44,7 @@ fn drop_compiled(file: &Path) -> Result<(), ProvisionError> {
     };
     let prefix = format!("{}.", stem.to_string_lossy());
     for compiled in files::entries(&folder.join("__pycache__"))? {
-        let name = compiled
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
+        let name = compiled.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if name.starts_with(&prefix) && name.ends_with(".pyc") {
             fs::remove_file(&compiled).map_err(at("remove", &compiled))?;
         }
@@ -106,18 +93,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         installed(folder.path(), BEFORE);
         let compiled = folder.path().join("mlx_vlm/__pycache__");
-        for name in [
-            "a.cpython-311.pyc",
-            "a.cpython-311.opt-1.pyc",
-            "ab.cpython-311.pyc",
-        ] {
+        for name in ["a.cpython-311.pyc", "a.cpython-311.opt-1.pyc", "ab.cpython-311.pyc"] {
             fs::write(compiled.join(name), "").unwrap();
         }
         apply(folder.path(), folder.path(), &patched()).unwrap();
-        assert_eq!(
-            files::entries(&compiled).unwrap(),
-            [compiled.join("ab.cpython-311.pyc")]
-        );
+        assert_eq!(files::entries(&compiled).unwrap(), [compiled.join("ab.cpython-311.pyc")]);
     }
 
     #[test]
@@ -133,10 +113,7 @@ mod tests {
     fn a_patch_that_yields_another_file_writes_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let file = installed(folder.path(), BEFORE);
-        let wanted = PatchedFile {
-            after_sha256: "0".repeat(64),
-            ..patched()
-        };
+        let wanted = PatchedFile { after_sha256: "0".repeat(64), ..patched() };
         let error = apply(folder.path(), folder.path(), &wanted).unwrap_err();
         assert!(error.to_string().contains("patched, its sha256 is"), "{error}");
         assert_eq!(fs::read_to_string(&file).unwrap(), BEFORE);

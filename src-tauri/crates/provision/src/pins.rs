@@ -68,12 +68,11 @@ impl Pins {
     /// [`ProvisionError::File`], or [`ProvisionError::DataInvalid`] naming the value that is wrong.
     pub fn read(file: &Path) -> Result<Self, ProvisionError> {
         let pins: Self = files::read_json(file)?;
-        pins.check()
-            .map_err(|(json_path, what)| ProvisionError::DataInvalid {
-                file: file.to_owned(),
-                json_path,
-                what,
-            })?;
+        pins.check().map_err(|(json_path, what)| ProvisionError::DataInvalid {
+            file: file.to_owned(),
+            json_path,
+            what,
+        })?;
         Ok(pins)
     }
 
@@ -87,10 +86,7 @@ impl Pins {
 
     fn check(&self) -> Result<(), (String, String)> {
         if self.schema != SCHEMA {
-            return Err((
-                "schema".into(),
-                format!("expected {SCHEMA}, found {}", self.schema),
-            ));
+            return Err(("schema".into(), format!("expected {SCHEMA}, found {}", self.schema)));
         }
         for (end, version) in [("min", &self.python.min), ("max", &self.python.max)] {
             if major_minor(version).is_none() {
@@ -104,8 +100,7 @@ impl Pins {
             return Err(("python.min".into(), "later than python.max".into()));
         }
         for (index, file) in self.patched_files.iter().enumerate() {
-            file.check()
-                .map_err(|(field, what)| (format!("patched_files[{index}].{field}"), what))?;
+            file.check().map_err(|(field, what)| (format!("patched_files[{index}].{field}"), what))?;
             if !self.packages.contains_key(&file.package) {
                 let what = format!("{:?} is not among the packages", file.package);
                 return Err((format!("patched_files[{index}].package"), what));
@@ -125,10 +120,9 @@ impl PythonRange {
     /// The versions of the range, the latest first.
     pub fn versions_latest_first(&self) -> Vec<String> {
         match (major_minor(&self.min), major_minor(&self.max)) {
-            (Some((major, first)), Some((_, last))) => (first..=last)
-                .rev()
-                .map(|minor| format!("{major}.{minor}"))
-                .collect(),
+            (Some((major, first)), Some((_, last))) => {
+                (first..=last).rev().map(|minor| format!("{major}.{minor}")).collect()
+            }
             (None, _) | (_, None) => Vec::new(),
         }
     }
@@ -150,15 +144,9 @@ impl PatchedFile {
                 ));
             }
         }
-        for (field, hash) in [
-            ("before_sha256", &self.before_sha256),
-            ("after_sha256", &self.after_sha256),
-        ] {
+        for (field, hash) in [("before_sha256", &self.before_sha256), ("after_sha256", &self.after_sha256)] {
             if hash.len() != 64 || !hash.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')) {
-                return Err((
-                    field,
-                    format!("expected 64 lower-case hex digits, found {hash:?}"),
-                ));
+                return Err((field, format!("expected 64 lower-case hex digits, found {hash:?}")));
             }
         }
         Ok(())
@@ -206,18 +194,9 @@ mod tests {
     #[test]
     fn an_error_names_the_path_of_the_value() {
         assert_eq!(wrong_at(|pins| pins["schema"] = json!(2)), "schema");
-        assert_eq!(
-            wrong_at(|pins| pins["packages"]["mlx-vlm"] = json!(7)),
-            "packages.mlx-vlm"
-        );
-        assert_eq!(
-            wrong_at(|pins| pins["python"]["min"] = json!("three")),
-            "python.min"
-        );
-        assert_eq!(
-            wrong_at(|pins| pins["python"]["max"] = json!("3.10")),
-            "python.min"
-        );
+        assert_eq!(wrong_at(|pins| pins["packages"]["mlx-vlm"] = json!(7)), "packages.mlx-vlm");
+        assert_eq!(wrong_at(|pins| pins["python"]["min"] = json!("three")), "python.min");
+        assert_eq!(wrong_at(|pins| pins["python"]["max"] = json!("3.10")), "python.min");
         assert_eq!(
             wrong_at(|pins| pins["patched_files"][0]["path"] = json!("../x")),
             "patched_files[0].path"
@@ -230,10 +209,7 @@ mod tests {
             wrong_at(|pins| pins["patched_files"][0]["package"] = json!("other")),
             "patched_files[0].package"
         );
-        assert_eq!(
-            wrong_at(|pins| pins["refused"][0]["why"] = json!(null)),
-            "refused[0].why"
-        );
+        assert_eq!(wrong_at(|pins| pins["refused"][0]["why"] = json!(null)), "refused[0].why");
     }
 
     #[test]
@@ -241,20 +217,14 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let pins = Pins::read(&file(folder.path(), |_| ())).unwrap();
         assert_eq!(pins.refusal("mlx-vlm", "0.6.3").unwrap().why, "cannot load");
-        assert_eq!(
-            pins.refusal("mlx-vlm", "0.6.3+a0578772").unwrap().why,
-            "cannot load"
-        );
+        assert_eq!(pins.refusal("mlx-vlm", "0.6.3+a0578772").unwrap().why, "cannot load");
         assert!(pins.refusal("mlx-vlm", "0.6.30").is_none());
         assert!(pins.refusal("mlx", "0.6.3").is_none());
     }
 
     #[test]
     fn the_range_compares_numbers_and_not_text() {
-        let range = PythonRange {
-            min: "3.9".into(),
-            max: "3.11".into(),
-        };
+        let range = PythonRange { min: "3.9".into(), max: "3.11".into() };
         assert!(range.holds("3.10.2") && range.holds("3.9.0") && range.holds("3.11.9"));
         assert!(
             !range.holds("3.12.0") && !range.holds("3.8.9") && !range.holds("4.10.0") && !range.holds("x")
@@ -268,11 +238,7 @@ mod tests {
         let pins = Pins::read(&file).unwrap();
         assert!(pins.refusal("mlx-vlm", "0.6.3").is_some());
         for patched in &pins.patched_files {
-            assert!(
-                file.with_file_name(&patched.patch).is_file(),
-                "{}",
-                patched.patch.display()
-            );
+            assert!(file.with_file_name(&patched.patch).is_file(), "{}", patched.patch.display());
         }
     }
 }

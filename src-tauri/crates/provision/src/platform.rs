@@ -31,9 +31,7 @@ impl Platform {
             ("linux", "x86_64") => Ok(Self::LinuxX86_64),
             ("linux", "aarch64") => Ok(Self::LinuxAarch64),
             ("macos", "aarch64") => Ok(Self::MacosArm64),
-            _ => Err(ProvisionError::PlatformUnsupported {
-                platform: format!("{system} on {processor}"),
-            }),
+            _ => Err(ProvisionError::PlatformUnsupported { platform: format!("{system} on {processor}") }),
         }
     }
 

@@ -4,10 +4,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Sender};
 use std::time::Duration;
-#[expect(
-    clippy::disallowed_types,
-    reason = "this crate blocks and knows no async clock"
-)]
+#[expect(clippy::disallowed_types, reason = "this crate blocks and knows no async clock")]
 use std::time::Instant;
 
 use crate::ProvisionError;
@@ -63,10 +60,7 @@ pub(crate) fn run(
             ProvisionError::ProgramNotStarted { program, source }
         }
     };
-    command
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(not_started)?;
     let watched = watch(&mut child, limit, on_line);
     if !matches!(watched, Ok(Some(_))) {
@@ -76,10 +70,9 @@ pub(crate) fn run(
     }
     match watched {
         Ok(Some(ended)) => Ok(ended),
-        Ok(None) => Err(ProvisionError::ProgramTimedOut {
-            program,
-            limit_ms: limit.unwrap_or_default().as_millis(),
-        }),
+        Ok(None) => {
+            Err(ProvisionError::ProgramTimedOut { program, limit_ms: limit.unwrap_or_default().as_millis() })
+        }
         Err(source) => Err(ProvisionError::ProgramNotStarted { program, source }),
     }
 }
@@ -96,10 +89,7 @@ fn watch(
     limit: Option<Duration>,
     on_line: &mut dyn FnMut(&str),
 ) -> io::Result<Option<Ended>> {
-    #[expect(
-        clippy::disallowed_types,
-        reason = "this crate blocks and knows no async clock"
-    )]
+    #[expect(clippy::disallowed_types, reason = "this crate blocks and knows no async clock")]
     let started = Instant::now();
     // This end stays open, so that waiting for a message always waits.
     let (sender, heard) = mpsc::channel();
@@ -122,11 +112,7 @@ fn watch(
             ticks_after_exit += 1;
             if (stdout.is_some() && errors_ended) || ticks_after_exit > TICKS_AFTER_EXIT {
                 let stdout = stdout.unwrap_or_default();
-                return Ok(Some(Ended {
-                    status,
-                    stdout,
-                    said: lines.join("\n"),
-                }));
+                return Ok(Some(Ended { status, stdout, said: lines.join("\n") }));
             }
         } else if limit.is_some_and(|limit| started.elapsed() >= limit) {
             return Ok(None);
@@ -140,11 +126,7 @@ fn listen(child: &mut Child, sender: &Sender<Heard>) {
         let sender = sender.clone();
         std::thread::spawn(move || {
             let mut bytes = Vec::new();
-            stdout
-                .by_ref()
-                .take(STDOUT_LIMIT_BYTES)
-                .read_to_end(&mut bytes)
-                .ok();
+            stdout.by_ref().take(STDOUT_LIMIT_BYTES).read_to_end(&mut bytes).ok();
             io::copy(&mut stdout, &mut io::sink()).ok();
             sender.send(Heard::Output(bytes)).ok();
         });
@@ -179,16 +161,8 @@ mod tests {
     fn output_and_status_are_kept_and_lines_handed_on() {
         let mut seen = Vec::new();
         let mut note = |line: &str| seen.push(line.to_owned());
-        let ended = run(
-            &mut shell("echo one >&2; echo out; echo two >&2; exit 3"),
-            None,
-            &mut note,
-        )
-        .unwrap();
-        assert_eq!(
-            (ended.stdout.as_slice(), ended.said.as_str()),
-            (b"out\n".as_slice(), "one\ntwo")
-        );
+        let ended = run(&mut shell("echo one >&2; echo out; echo two >&2; exit 3"), None, &mut note).unwrap();
+        assert_eq!((ended.stdout.as_slice(), ended.said.as_str()), (b"out\n".as_slice(), "one\ntwo"));
         assert_eq!(ended.status_text(), "exit status 3");
         assert_eq!(seen, ["one", "two"]);
     }
@@ -201,38 +175,21 @@ mod tests {
 
     #[test]
     fn more_output_than_a_pipe_holds_does_not_block() {
-        let ended = run(
-            &mut shell("head -c 1000000 /dev/zero; echo end >&2"),
-            None,
-            &mut |_| (),
-        )
-        .unwrap();
+        let ended = run(&mut shell("head -c 1000000 /dev/zero; echo end >&2"), None, &mut |_| ()).unwrap();
         assert_eq!((ended.stdout.len(), ended.said.as_str()), (1_000_000, "end"));
     }
 
     #[test]
     fn a_program_that_takes_too_long_is_ended() {
-        let error = run(
-            &mut shell("exec sleep 60"),
-            Some(Duration::from_millis(50)),
-            &mut |_| (),
-        )
-        .err()
-        .unwrap();
-        assert!(
-            matches!(error, ProvisionError::ProgramTimedOut { limit_ms: 50, .. }),
-            "{error}"
-        );
+        let error =
+            run(&mut shell("exec sleep 60"), Some(Duration::from_millis(50)), &mut |_| ()).err().unwrap();
+        assert!(matches!(error, ProvisionError::ProgramTimedOut { limit_ms: 50, .. }), "{error}");
     }
 
     #[test]
     fn a_grandchild_that_keeps_the_pipes_does_not_keep_us() {
-        let ended = run(
-            &mut shell("sleep 20 & echo out"),
-            Some(Duration::from_secs(10)),
-            &mut |_| (),
-        )
-        .unwrap();
+        let ended =
+            run(&mut shell("sleep 20 & echo out"), Some(Duration::from_secs(10)), &mut |_| ()).unwrap();
         assert!(ended.status.success());
     }
 

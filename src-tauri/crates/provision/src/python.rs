@@ -71,16 +71,10 @@ pub(crate) fn ask(executable: &Path, packages: &[&str]) -> Result<Python, Provis
     let ended = program::run(&mut command, Some(ANSWER_LIMIT), &mut |_| ())?;
     let program = executable.to_owned();
     if !ended.status.success() {
-        return Err(ProvisionError::ProgramFailed {
-            program,
-            status: ended.status_text(),
-            said: ended.said,
-        });
+        return Err(ProvisionError::ProgramFailed { program, status: ended.status_text(), said: ended.said });
     }
-    serde_json::from_slice(&ended.stdout).map_err(|error| ProvisionError::AnswerUnreadable {
-        program,
-        what: error.to_string(),
-    })
+    serde_json::from_slice(&ended.stdout)
+        .map_err(|error| ProvisionError::AnswerUnreadable { program, what: error.to_string() })
 }
 
 impl Python {
@@ -103,10 +97,7 @@ impl Python {
         } else {
             return Ok(());
         };
-        Err(ProvisionError::PythonUnusable {
-            executable: named.to_owned(),
-            what,
-        })
+        Err(ProvisionError::PythonUnusable { executable: named.to_owned(), what })
     }
 }
 
@@ -133,10 +124,7 @@ pub(crate) fn find(wanted: &PythonRange, environment: &Environment) -> Result<Py
             Err(error) => tried.push(first_line(&error)),
         }
     }
-    Err(ProvisionError::PythonMissing {
-        wanted: wanted.to_string(),
-        tried,
-    })
+    Err(ProvisionError::PythonMissing { wanted: wanted.to_string(), tried })
 }
 
 /// Every Python on the search path that may serve, best first.
@@ -153,18 +141,10 @@ fn candidates(wanted: &PythonRange, environment: &Environment, macos: bool) -> V
             folders.push(folder);
         }
     }
-    let names = wanted
-        .versions_latest_first()
-        .into_iter()
-        .map(|version| format!("python{version}"));
+    let names = wanted.versions_latest_first().into_iter().map(|version| format!("python{version}"));
     names
         .chain(["python3".to_owned()])
-        .flat_map(|name| {
-            folders
-                .iter()
-                .map(move |folder| folder.join(&name))
-                .collect::<Vec<_>>()
-        })
+        .flat_map(|name| folders.iter().map(move |folder| folder.join(&name)).collect::<Vec<_>>())
         .filter(|path| path.is_absolute() && files::is_executable(path))
         .collect()
 }
@@ -183,21 +163,14 @@ fn developer_tools_installed() -> bool {
 /// What went wrong without what a program said about it.
 pub(crate) fn first_line(error: &ProvisionError) -> String {
     let text = error.to_string();
-    text.lines()
-        .next()
-        .unwrap_or_default()
-        .trim_end_matches(':')
-        .to_owned()
+    text.lines().next().unwrap_or_default().trim_end_matches(':').to_owned()
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
     fn range() -> PythonRange {
-        PythonRange {
-            min: "3.11".into(),
-            max: "3.14".into(),
-        }
+        PythonRange { min: "3.11".into(), max: "3.14".into() }
     }
 
     /// A program that answers as a Python of this version would.
@@ -216,11 +189,7 @@ pub(crate) mod tests {
     pub(crate) fn script(path: &Path, body: &str) {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         let writer = r#"printf '#!/bin/sh\n%s\n' "$2" >"$1" && chmod 755 "$1""#;
-        let status = Command::new("/bin/sh")
-            .args(["-c", writer, "sh"])
-            .arg(path)
-            .arg(body)
-            .status();
+        let status = Command::new("/bin/sh").args(["-c", writer, "sh"]).arg(path).arg(body).status();
         assert!(status.unwrap().success());
     }
 
@@ -231,20 +200,14 @@ pub(crate) mod tests {
         fake(&python, "3.9.18", "{}");
         let environment = Environment::from_pairs([("HANGAR_PYTHON", &python)]);
         let error = find(&range(), &environment).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            format!("{} is Python 3.9.18, not 3.11 to 3.14", python.display())
-        );
+        assert_eq!(error.to_string(), format!("{} is Python 3.9.18, not 3.11 to 3.14", python.display()));
         assert!(error.hint().unwrap().contains("HANGAR_PYTHON"));
     }
 
     #[test]
     fn the_latest_version_that_works_is_taken_and_a_broken_one_passed_over() {
         let folder = tempfile::tempdir().unwrap();
-        script(
-            &folder.path().join("python3.14"),
-            "echo 'command not found' >&2; exit 127",
-        );
+        script(&folder.path().join("python3.14"), "echo 'command not found' >&2; exit 127");
         fake(&folder.path().join("python3.13"), "3.13.1", "{}");
         fake(&folder.path().join("python3"), "3.12.0", "{}");
         let environment = Environment::from_pairs([("PATH", folder.path())]);
@@ -258,22 +221,10 @@ pub(crate) mod tests {
         fake(&path, "3.13.1", "{}");
         let mut python = ask(&path, &[]).unwrap();
         python.free_threaded = true;
-        assert!(
-            python
-                .check(&path, &range())
-                .unwrap_err()
-                .to_string()
-                .contains("free-threaded")
-        );
+        assert!(python.check(&path, &range()).unwrap_err().to_string().contains("free-threaded"));
         python.free_threaded = false;
         python.machine = "riscv64".into();
-        assert!(
-            python
-                .check(&path, &range())
-                .unwrap_err()
-                .to_string()
-                .contains("riscv64")
-        );
+        assert!(python.check(&path, &range()).unwrap_err().to_string().contains("riscv64"));
     }
 
     #[test]
@@ -281,16 +232,10 @@ pub(crate) mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("python3");
         script(&path, "echo hello");
-        assert!(matches!(
-            ask(&path, &[]),
-            Err(ProvisionError::AnswerUnreadable { .. })
-        ));
+        assert!(matches!(ask(&path, &[]), Err(ProvisionError::AnswerUnreadable { .. })));
         script(&path, "echo broken >&2; exit 1");
         let error = ask(&path, &[]).unwrap_err().to_string();
-        assert!(
-            error.contains("exit status 1") && error.contains("broken"),
-            "{error}"
-        );
+        assert!(error.contains("exit status 1") && error.contains("broken"), "{error}");
     }
 
     #[test]

@@ -33,23 +33,15 @@ impl Resources {
         let tried: Vec<PathBuf> = match environment.path("HANGAR_RESOURCES") {
             Some(named) => vec![named],
             None => {
-                let bundle = program
-                    .parent()
-                    .and_then(Path::parent)
-                    .map(|contents| contents.join("Resources"));
-                program
-                    .ancestors()
-                    .skip(1)
-                    .map(Path::to_owned)
-                    .chain(bundle)
-                    .collect()
+                let bundle =
+                    program.parent().and_then(Path::parent).map(|contents| contents.join("Resources"));
+                program.ancestors().skip(1).map(Path::to_owned).chain(bundle).collect()
             }
         };
         match tried.iter().find(|folder| folder.join(LANDMARK).is_file()) {
-            Some(root) => Ok(Self {
-                root: root.clone(),
-                named_wheel: environment.path("HANGAR_WORKER_WHEEL"),
-            }),
+            Some(root) => {
+                Ok(Self { root: root.clone(), named_wheel: environment.path("HANGAR_WORKER_WHEEL") })
+            }
             None => Err(ProvisionError::ResourcesMissing { tried }),
         }
     }
@@ -124,20 +116,13 @@ impl Resources {
             let there = named.is_file() && is_wheel(named);
             return there
                 .then(|| named.clone())
-                .ok_or_else(|| ProvisionError::WorkerWheelMissing {
-                    tried: vec![named.clone()],
-                });
+                .ok_or_else(|| ProvisionError::WorkerWheelMissing { tried: vec![named.clone()] });
         }
         let tried = vec![self.root.join(".build/wheels"), self.root.join("wheels")];
         for folder in &tried {
-            let newest = files::entries(folder)?
-                .into_iter()
-                .filter(|path| is_worker_wheel(path))
-                .max_by_key(|path| {
-                    (
-                        std::fs::metadata(path).and_then(|known| known.modified()).ok(),
-                        path.clone(),
-                    )
+            let newest =
+                files::entries(folder)?.into_iter().filter(|path| is_worker_wheel(path)).max_by_key(|path| {
+                    (std::fs::metadata(path).and_then(|known| known.modified()).ok(), path.clone())
                 });
             if let Some(wheel) = newest {
                 return Ok(wheel);
@@ -153,9 +138,7 @@ fn is_wheel(path: &Path) -> bool {
 
 fn is_worker_wheel(path: &Path) -> bool {
     is_wheel(path)
-        && path
-            .file_name()
-            .is_some_and(|name| name.to_string_lossy().starts_with("hangar_worker-"))
+        && path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("hangar_worker-"))
 }
 
 #[cfg(test)]
@@ -193,10 +176,7 @@ mod tests {
         let named = folder.path().join("empty");
         let environment = Environment::from_pairs([("HANGAR_RESOURCES", &named)]);
         let error = Resources::locate_from(&folder.path().join("hangar"), &environment).unwrap_err();
-        assert!(
-            matches!(&error, ProvisionError::ResourcesMissing { tried } if *tried == [named]),
-            "{error}"
-        );
+        assert!(matches!(&error, ProvisionError::ResourcesMissing { tried } if *tried == [named]), "{error}");
         assert!(error.hint().unwrap().contains("HANGAR_RESOURCES"));
     }
 
@@ -214,18 +194,10 @@ mod tests {
         let an_hour_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
         fs::File::open(&old).unwrap().set_modified(an_hour_ago).unwrap();
         let program = folder.path().join("hangar");
-        let found = Resources::locate_from(&program, &Environment::default())
-            .unwrap()
-            .worker_wheel();
+        let found = Resources::locate_from(&program, &Environment::default()).unwrap().worker_wheel();
         assert_eq!(found.unwrap(), new);
         let environment = Environment::from_pairs([("HANGAR_WORKER_WHEEL", &old)]);
-        assert_eq!(
-            Resources::locate_from(&program, &environment)
-                .unwrap()
-                .worker_wheel()
-                .unwrap(),
-            old
-        );
+        assert_eq!(Resources::locate_from(&program, &environment).unwrap().worker_wheel().unwrap(), old);
     }
 
     #[test]

@@ -41,11 +41,7 @@ pub struct Request {
 impl Request {
     /// A request with the variables of this process.
     pub fn new(resources: Resources, root: PathBuf) -> Self {
-        Self {
-            resources,
-            root,
-            environment: Environment::of_process(),
-        }
+        Self { resources, root, environment: Environment::of_process() }
     }
 }
 
@@ -105,10 +101,7 @@ fn usable(expected: &Expected, root: &Path) -> Result<Option<Runtime>, Provision
     match expected.state(root) {
         State::Whole(runtime) => Ok(Some(runtime)),
         State::Missing | State::Unfinished(_) => Ok(None),
-        State::Damaged(what) => Err(ProvisionError::RuntimeUnverified {
-            root: root.to_owned(),
-            what,
-        }),
+        State::Damaged(what) => Err(ProvisionError::RuntimeUnverified { root: root.to_owned(), what }),
     }
 }
 
@@ -132,14 +125,10 @@ fn make(
     progress: &mut dyn FnMut(Step),
 ) -> Result<Runtime, ProvisionError> {
     if !marker::may_remove(root)? {
-        return Err(ProvisionError::RuntimeForeign {
-            path: root.to_owned(),
-        });
+        return Err(ProvisionError::RuntimeForeign { path: root.to_owned() });
     }
     sweep(root, progress)?;
-    let staging = tempfile::Builder::new()
-        .prefix(&staging_prefix(root))
-        .tempdir_in(parent(root));
+    let staging = tempfile::Builder::new().prefix(&staging_prefix(root)).tempdir_in(parent(root));
     let staging = staging.map_err(at("make a folder in", parent(root)))?;
     let made = staging.path().join("runtime");
     fill(request, expected, &made, progress)?;
@@ -152,9 +141,7 @@ fn make(
     drop(staging);
     sweep(root, &mut |_| ())?;
     let runtime = expected.inspect(root)?;
-    progress(Step::Finished {
-        root: root.to_owned(),
-    });
+    progress(Step::Finished { root: root.to_owned() });
     Ok(runtime)
 }
 
@@ -178,22 +165,14 @@ fn fill(
     root: &Path,
     progress: &mut dyn FnMut(Step),
 ) -> Result<(), ProvisionError> {
-    let (base, installer) = tools(
-        request,
-        expected,
-        &parent(&real(&request.root)).join(".tools"),
-        progress,
-    )?;
+    let (base, installer) = tools(request, expected, &parent(&real(&request.root)).join(".tools"), progress)?;
     progress(Step::MakingEnvironment);
     installer.make_environment(&base, root, progress)?;
     marker::claim(root)?;
     let python = root.join("bin/python");
     let requirements = request.resources.requirements_for_this_platform()?;
     let count = installer::locked_count(&requirements)?;
-    progress(Step::InstallingPackages {
-        count,
-        installer: installer.name().into(),
-    });
+    progress(Step::InstallingPackages { count, installer: installer.name().into() });
     installer.install_locked(&python, &requirements, progress)?;
     let wheel = request.resources.worker_wheel()?;
     progress(Step::InstallingWorker { wheel: wheel.clone() });
@@ -202,15 +181,8 @@ fn fill(
     let carried = python::ask(&python, &[])?;
     let site_packages = below(root, &carried.site_packages, &python)?;
     for patched in &expected.pins.patched_files {
-        progress(Step::Patching {
-            file: patched.path.clone(),
-            why: patched.why.clone(),
-        });
-        patch::apply(
-            &root.join(&site_packages),
-            &request.resources.patches_dir(),
-            patched,
-        )?;
+        progress(Step::Patching { file: patched.path.clone(), why: patched.why.clone() });
+        patch::apply(&root.join(&site_packages), &request.resources.patches_dir(), patched)?;
     }
     trust(expected, root, &root.join(&site_packages))?;
     let patched = expected.pins.patched_files.iter();
@@ -220,14 +192,9 @@ fn fill(
         python: carried.version,
         installer: installer.name().into(),
         packages: marker::installed_packages(&root.join(&site_packages))?,
-        patched_files: patched
-            .map(|file| (file.path.clone(), file.after_sha256.clone()))
-            .collect(),
+        patched_files: patched.map(|file| (file.path.clone(), file.after_sha256.clone())).collect(),
         site_packages,
-        built_at: SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or_default()
-            .as_secs(),
+        built_at: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs(),
     };
     marker.write(root)
 }
@@ -241,11 +208,7 @@ fn tools(
 ) -> Result<(Base, Installer), ProvisionError> {
     let environment = &request.environment;
     let pip = Installer::pip_is_asked_for(environment)?;
-    let present = if pip {
-        Some(Installer::Pip)
-    } else {
-        Installer::present(environment)?
-    };
+    let present = if pip { Some(Installer::Pip) } else { Installer::present(environment)? };
     let python = match python::find(&expected.pins.python, environment) {
         Ok(python) => python,
         Err(error) => {
@@ -253,19 +216,14 @@ fn tools(
                 (ProvisionError::PythonMissing { .. }, Some(uv @ Installer::Uv(_)))
                     if Platform::current()?.is_macos() =>
                 {
-                    progress(Step::FetchingPython {
-                        version: installer::MANAGED_PYTHON.into(),
-                    });
+                    progress(Step::FetchingPython { version: installer::MANAGED_PYTHON.into() });
                     Ok((Base::Managed, uv))
                 }
                 (error, _) => Err(error),
             };
         }
     };
-    progress(Step::FoundPython {
-        executable: python.executable.clone(),
-        version: python.version.clone(),
-    });
+    progress(Step::FoundPython { executable: python.executable.clone(), version: python.version.clone() });
     let installer = match present {
         Some(installer) => installer,
         None => Installer::fetched(&python, tools_dir, progress)?,
@@ -282,10 +240,7 @@ fn trust(expected: &Expected, root: &Path, site_packages: &Path) -> Result<(), P
     };
     match what {
         None => Ok(()),
-        Some(what) => Err(ProvisionError::RuntimeUnverified {
-            root: root.to_owned(),
-            what,
-        }),
+        Some(what) => Err(ProvisionError::RuntimeUnverified { root: root.to_owned(), what }),
     }
 }
 
@@ -310,10 +265,7 @@ fn parent(root: &Path) -> &Path {
 }
 
 fn name(root: &Path) -> String {
-    root.file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned()
+    root.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 #[cfg(test)]

@@ -75,18 +75,10 @@ impl fmt::Display for Step {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::WaitingForOtherBuilder { lock } => {
-                write!(
-                    formatter,
-                    "waiting for another process that makes this runtime ({})",
-                    lock.display()
-                )
+                write!(formatter, "waiting for another process that makes this runtime ({})", lock.display())
             }
             Self::RemovingUnfinished { path } => {
-                write!(
-                    formatter,
-                    "removing what an interrupted attempt left ({})",
-                    path.display()
-                )
+                write!(formatter, "removing what an interrupted attempt left ({})", path.display())
             }
             Self::FoundPython { executable, version } => {
                 write!(formatter, "found Python {version} ({})", executable.display())

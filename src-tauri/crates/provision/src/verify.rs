@@ -51,29 +51,14 @@ impl Report {
         let header = ["", "what", "found", "expected", "cure"].map(str::to_owned);
         let rows = self.rows.iter().map(|row| {
             let state = if row.ok { "ok" } else { "FAIL" };
-            [
-                state.into(),
-                row.name.clone(),
-                row.found.clone(),
-                row.expected.clone(),
-                row.cure.clone(),
-            ]
+            [state.into(), row.name.clone(), row.found.clone(), row.expected.clone(), row.cure.clone()]
         });
         let lines: Vec<[String; 5]> = [header].into_iter().chain(rows).collect();
-        let width = |column: usize| {
-            lines
-                .iter()
-                .map(|line| line[column].chars().count())
-                .max()
-                .unwrap_or(0)
-        };
+        let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
         let widths: [usize; 5] = std::array::from_fn(width);
         let mut text = String::new();
         for line in &lines {
-            let cells = line
-                .iter()
-                .zip(widths)
-                .map(|(cell, width)| format!("{cell:width$}"));
+            let cells = line.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}"));
             text.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
             text.push('\n');
         }
@@ -83,9 +68,8 @@ impl Report {
     /// The rows that are not as they must be, in one line; nothing when all are.
     pub fn differences(&self) -> Option<String> {
         let wrong = self.rows.iter().filter(|row| !row.ok);
-        let wrong: Vec<String> = wrong
-            .map(|row| format!("{} is {}, not {}", row.name, row.found, row.expected))
-            .collect();
+        let wrong: Vec<String> =
+            wrong.map(|row| format!("{} is {}, not {}", row.name, row.found, row.expected)).collect();
         (!wrong.is_empty()).then(|| wrong.join("; "))
     }
 }
@@ -98,28 +82,17 @@ pub(crate) fn verify_within(
     environment: &Environment,
 ) -> Result<Report, ProvisionError> {
     let mut command = Command::new(python);
-    command
-        .args(["-I", "-m", "hangar_worker.verify", "--json", "--pins"])
-        .arg(pins);
+    command.args(["-I", "-m", "hangar_worker.verify", "--json", "--pins"]).arg(pins);
     if probes {
         command.arg("--probes");
     }
-    command
-        .env_clear()
-        .envs(worker::scrubbed(worker::openblas().as_deref(), environment));
+    command.env_clear().envs(worker::scrubbed(worker::openblas().as_deref(), environment));
     let ended = program::run(&mut command, Some(limit), &mut |_| ())?;
     let program = python.to_owned();
     if !ended.status.success() {
-        return Err(ProvisionError::ProgramFailed {
-            program,
-            status: ended.status_text(),
-            said: ended.said,
-        });
+        return Err(ProvisionError::ProgramFailed { program, status: ended.status_text(), said: ended.said });
     }
-    let unreadable = |what: String| ProvisionError::AnswerUnreadable {
-        program: python.to_owned(),
-        what,
-    };
+    let unreadable = |what: String| ProvisionError::AnswerUnreadable { program: python.to_owned(), what };
     let report: Report =
         serde_json::from_slice(&ended.stdout).map_err(|error| unreadable(error.to_string()))?;
     if report.rows.is_empty() {
@@ -148,13 +121,7 @@ mod tests {
 
     fn asked(folder: &Path, limit: Duration) -> Result<Report, ProvisionError> {
         let environment = Environment::default();
-        verify_within(
-            &folder.join("python"),
-            Path::new("/pins.json"),
-            true,
-            limit,
-            &environment,
-        )
+        verify_within(&folder.join("python"), Path::new("/pins.json"), true, limit, &environment)
     }
 
     fn answered(body: &str) -> Result<Report, ProvisionError> {
@@ -174,10 +141,7 @@ mod tests {
              ok    python        3.12.1  3.11 to 3.14\n\
              FAIL  mlx_vlm/a.py  edited  patched       run `hangar runtime repair`\n"
         );
-        assert_eq!(
-            report.differences().unwrap(),
-            "mlx_vlm/a.py is edited, not patched"
-        );
+        assert_eq!(report.differences().unwrap(), "mlx_vlm/a.py is edited, not patched");
     }
 
     #[test]
@@ -193,16 +157,10 @@ mod tests {
     fn ways_of_failing_are_kept_apart() {
         let failed = answered("echo 'No module named hangar_worker' >&2; exit 1").unwrap_err();
         assert!(matches!(&failed, ProvisionError::ProgramFailed { said, .. } if said.contains("No module")));
-        for nonsense in [
-            "no json",
-            "{\"ok\":true,\"rows\":[]}",
-            &format!("{{\"ok\":true,\"rows\":{ROWS}}}"),
-        ] {
+        for nonsense in ["no json", "{\"ok\":true,\"rows\":[]}", &format!("{{\"ok\":true,\"rows\":{ROWS}}}")]
+        {
             let error = answered(&printed(nonsense)).unwrap_err();
-            assert!(
-                matches!(error, ProvisionError::AnswerUnreadable { .. }),
-                "{nonsense}: {error}"
-            );
+            assert!(matches!(error, ProvisionError::AnswerUnreadable { .. }), "{nonsense}: {error}");
         }
         let missing = verify(Path::new("/nowhere/python"), Path::new("/pins.json"), false).unwrap_err();
         assert!(matches!(missing, ProvisionError::ProgramMissing { .. }));

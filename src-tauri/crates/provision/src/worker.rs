@@ -8,11 +8,7 @@ const SAFE_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// An installed OpenBLAS, to be preloaded: mlx for Linux brings a reference BLAS that is several times slower.
 pub fn openblas() -> Option<PathBuf> {
-    if cfg!(target_os = "linux") {
-        openblas_below(Path::new("/"), std::env::consts::ARCH)
-    } else {
-        None
-    }
+    if cfg!(target_os = "linux") { openblas_below(Path::new("/"), std::env::consts::ARCH) } else { None }
 }
 
 /// The whole environment of a worker: nothing of the user's but what is named here.
@@ -29,19 +25,13 @@ pub(crate) fn scrubbed(openblas: Option<&Path>, environment: &Environment) -> Ve
     if let Some(folder) = environment.get("TMPDIR") {
         pairs.push(("TMPDIR".to_owned(), text(folder)));
     }
-    for (name, value) in [
-        ("LANG", "C.UTF-8"),
-        ("HF_HUB_OFFLINE", "1"),
-        ("TRANSFORMERS_OFFLINE", "1"),
-    ] {
+    for (name, value) in [("LANG", "C.UTF-8"), ("HF_HUB_OFFLINE", "1"), ("TRANSFORMERS_OFFLINE", "1")] {
         pairs.push((name.to_owned(), value.to_owned()));
     }
     if let Some(library) = openblas {
         pairs.push(("LD_PRELOAD".to_owned(), library.display().to_string()));
     }
-    let tuning = environment
-        .iter()
-        .filter(|(name, _)| name.to_string_lossy().starts_with("OPENBLAS_"));
+    let tuning = environment.iter().filter(|(name, _)| name.to_string_lossy().starts_with("OPENBLAS_"));
     pairs.extend(tuning.map(|(name, value)| (text(name), text(value))));
     pairs
 }
@@ -56,10 +46,7 @@ fn openblas_below(root: &Path, processor: &str) -> Option<PathBuf> {
         "usr/lib64/libopenblas.so.0".to_owned(),
         "usr/lib/libopenblas.so.0".to_owned(),
     ];
-    places
-        .into_iter()
-        .map(|place| root.join(place))
-        .find(|path| path.is_file())
+    places.into_iter().map(|place| root.join(place)).find(|path| path.is_file())
 }
 
 #[cfg(test)]
@@ -91,10 +78,7 @@ mod tests {
             ("OPENBLAS_CORETYPE", "Haswell"),
             ("OPENBLAS_L2_SIZE", "1048576"),
         ];
-        assert_eq!(
-            pairs,
-            expected.map(|(name, value)| (name.to_owned(), value.to_owned()))
-        );
+        assert_eq!(pairs, expected.map(|(name, value)| (name.to_owned(), value.to_owned())));
     }
 
     #[test]

@@ -61,18 +61,14 @@ mod tests {
     #[tokio::test]
     async fn the_limit_counts_over_chunks_of_unknown_total() {
         let chunks = ["123", "45", "6"].map(|chunk| Ok::<_, std::io::Error>(chunk.as_bytes().to_vec()));
-        let refusal = read(Body::from_stream(futures::stream::iter(chunks)), 5)
-            .await
-            .unwrap_err();
+        let refusal = read(Body::from_stream(futures::stream::iter(chunks)), 5).await.unwrap_err();
         assert_eq!(refusal, ApiError::PayloadTooLarge { limit_bytes: 5 });
     }
 
     #[tokio::test]
     async fn a_body_that_breaks_off_is_a_bad_request() {
         let chunks = [Ok(b"12".to_vec()), Err(std::io::Error::other("gone"))];
-        let refusal = read(Body::from_stream(futures::stream::iter(chunks)), 5)
-            .await
-            .unwrap_err();
+        let refusal = read(Body::from_stream(futures::stream::iter(chunks)), 5).await.unwrap_err();
         assert!(matches!(refusal, ApiError::BadRequest { .. }));
     }
 }

@@ -38,10 +38,7 @@ mod tests {
         let path = folder.path().join("a.json");
         write_json(&path, &1).unwrap();
         write_json(&path, &[2]).unwrap();
-        assert_eq!(
-            serde_json::from_slice::<Vec<u8>>(&fs::read(&path).unwrap()).unwrap(),
-            [2]
-        );
+        assert_eq!(serde_json::from_slice::<Vec<u8>>(&fs::read(&path).unwrap()).unwrap(), [2]);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 

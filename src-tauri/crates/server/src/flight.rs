@@ -31,9 +31,7 @@ impl Flights {
             under_way: watch::Sender::new(0),
             usual_ms: AtomicU64::new(0),
         };
-        Self {
-            shared: Arc::new(shared),
-        }
+        Self { shared: Arc::new(shared) }
     }
 
     /// Begins an answer, unless the service is ending.
@@ -44,16 +42,12 @@ impl Flights {
             begun = !self.shared.draining.load(Ordering::SeqCst);
             *count += usize::from(begun);
         });
-        begun.then(|| Flight {
-            shared: self.shared.clone(),
-        })
+        begun.then(|| Flight { shared: self.shared.clone() })
     }
 
     /// Lets nothing new begin.
     pub(crate) fn drain(&self) {
-        self.shared
-            .under_way
-            .send_modify(|_| self.shared.draining.store(true, Ordering::SeqCst));
+        self.shared.under_way.send_modify(|_| self.shared.draining.store(true, Ordering::SeqCst));
     }
 
     /// Whether the service is ending.
@@ -71,10 +65,7 @@ impl Flights {
     /// When trying again makes sense with that many ahead: about as long as they usually take.
     pub(crate) fn retry_after_s(&self, ahead: u32) -> u64 {
         let usual_ms = self.shared.usual_ms.load(Ordering::Relaxed);
-        usual_ms
-            .saturating_mul(u64::from(ahead))
-            .div_ceil(1000)
-            .clamp(1, 120)
+        usual_ms.saturating_mul(u64::from(ahead)).div_ceil(1000).clamp(1, 120)
     }
 }
 
@@ -84,20 +75,14 @@ impl Flight {
         let ms = std::time::Duration::try_from_secs_f64(total_ms / 1000.0).map_or(0, |time| time.as_millis());
         let ms = u64::try_from(ms).unwrap_or(u64::MAX);
         let usual_ms = self.shared.usual_ms.load(Ordering::Relaxed);
-        let next = if usual_ms == 0 {
-            ms
-        } else {
-            (usual_ms.saturating_mul(3).saturating_add(ms)) / 4
-        };
+        let next = if usual_ms == 0 { ms } else { (usual_ms.saturating_mul(3).saturating_add(ms)) / 4 };
         self.shared.usual_ms.store(next.max(1), Ordering::Relaxed);
     }
 }
 
 impl Drop for Flight {
     fn drop(&mut self) {
-        self.shared
-            .under_way
-            .send_modify(|count| *count = count.saturating_sub(1));
+        self.shared.under_way.send_modify(|count| *count = count.saturating_sub(1));
     }
 }
 

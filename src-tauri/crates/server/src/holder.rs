@@ -60,27 +60,15 @@ impl Holder {
 impl fmt::Display for Holder {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Hangar {
-                version,
-                process: Some(process),
-            } => {
-                write!(
-                    formatter,
-                    "another Hangar (version {version}, process {})",
-                    process.pid
-                )
+            Self::Hangar { version, process: Some(process) } => {
+                write!(formatter, "another Hangar (version {version}, process {})", process.pid)
             }
-            Self::Hangar {
-                version,
-                process: None,
-            } => write!(formatter, "another Hangar (version {version})"),
+            Self::Hangar { version, process: None } => {
+                write!(formatter, "another Hangar (version {version})")
+            }
             Self::EarlierService { name } => write!(formatter, "the earlier service ({name})"),
             Self::Program(process) => {
-                write!(
-                    formatter,
-                    "another program ({}, process {})",
-                    process.command, process.pid
-                )
+                write!(formatter, "another program ({}, process {})", process.command, process.pid)
             }
             Self::Unknown => formatter.write_str("another program"),
         }
@@ -92,10 +80,9 @@ pub(crate) async fn find(port: u16) -> Holder {
     let look = move || {
         let process = listening_process(port);
         match ask_health(port) {
-            Some(health) if health.service == SERVICE => Holder::Hangar {
-                version: health.version.unwrap_or_else(|| "unknown".to_owned()),
-                process,
-            },
+            Some(health) if health.service == SERVICE => {
+                Holder::Hangar { version: health.version.unwrap_or_else(|| "unknown".to_owned()), process }
+            }
             Some(health) => Holder::EarlierService { name: health.service },
             None => process.map_or(Holder::Unknown, Holder::Program),
         }
@@ -121,24 +108,10 @@ fn ask_health(port: u16) -> Option<ForeignHealth> {
             .build(),
     );
     let mut answer = agent.get(format!("http://127.0.0.1:{port}/health")).call().ok()?;
-    let text = answer
-        .body_mut()
-        .with_config()
-        .limit(ANSWER_BYTES)
-        .read_to_vec()
-        .ok()?;
+    let text = answer.body_mut().with_config().limit(ANSWER_BYTES).read_to_vec().ok()?;
     let health: ForeignHealth = serde_json::from_slice(&text).ok()?;
-    let clean = |text: String| {
-        text.chars()
-            .filter(|letter| !letter.is_control())
-            .take(60)
-            .collect()
-    };
-    Some(ForeignHealth {
-        service: clean(health.service),
-        version: health.version.map(clean),
-        ..health
-    })
+    let clean = |text: String| text.chars().filter(|letter| !letter.is_control()).take(60).collect();
+    Some(ForeignHealth { service: clean(health.service), version: health.version.map(clean), ..health })
 }
 
 fn listening_process(port: u16) -> Option<Process> {
@@ -151,9 +124,7 @@ fn listening_process(port: u16) -> Option<Process> {
         return read_lsof(&String::from_utf8_lossy(&answer.stdout));
     }
     let tables = ["/proc/net/tcp", "/proc/net/tcp6"];
-    let sockets = tables
-        .iter()
-        .filter_map(|table| read_socket(&fs::read_to_string(table).ok()?, port));
+    let sockets = tables.iter().filter_map(|table| read_socket(&fs::read_to_string(table).ok()?, port));
     sockets.into_iter().find_map(owner)
 }
 
@@ -177,20 +148,14 @@ fn owner(socket: u64) -> Option<Process> {
         opened
             .find(|file| fs::read_link(file.path()).is_ok_and(|link| link.as_os_str() == wanted.as_str()))?;
         let command = fs::read_to_string(entry.path().join("comm")).ok()?;
-        Some(Process {
-            pid,
-            command: command.trim().to_owned(),
-        })
+        Some(Process { pid, command: command.trim().to_owned() })
     })
 }
 
 /// The first process in the field form of lsof: a `p` line and then a `c` line.
 fn read_lsof(text: &str) -> Option<Process> {
     let field = |mark| text.lines().find_map(|line| line.strip_prefix(mark));
-    Some(Process {
-        pid: field('p')?.parse().ok()?,
-        command: field('c')?.to_owned(),
-    })
+    Some(Process { pid: field('p')?.parse().ok()?, command: field('c')?.to_owned() })
 }
 
 #[cfg(test)]
@@ -215,21 +180,13 @@ mod tests {
     }
 
     fn ok(body: &str) -> String {
-        format!(
-            "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
-            body.len()
-        )
+        format!("HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}", body.len())
     }
 
     #[tokio::test]
     async fn another_hangar_is_recognised_with_version_and_process() {
-        let found = find(answering(ok(
-            r#"{"ok":true,"service":"hangar","version":"9.8.7"}"#,
-        )))
-        .await;
-        let Holder::Hangar { version, process } = found else {
-            panic!("{found:?}")
-        };
+        let found = find(answering(ok(r#"{"ok":true,"service":"hangar","version":"9.8.7"}"#))).await;
+        let Holder::Hangar { version, process } = found else { panic!("{found:?}") };
         assert_eq!(version, "9.8.7");
         if cfg!(target_os = "linux") {
             assert_eq!(process.unwrap().pid, std::process::id());
@@ -238,33 +195,17 @@ mod tests {
 
     #[tokio::test]
     async fn the_earlier_service_is_recognised_by_its_health() {
-        let found = find(answering(ok(
-            r#"{"ok": true, "service": "mlx-turbo-gemma-service"}"#,
-        )))
-        .await;
-        assert_eq!(
-            found,
-            Holder::EarlierService {
-                name: "mlx-turbo-gemma-service".into()
-            }
-        );
+        let found = find(answering(ok(r#"{"ok": true, "service": "mlx-turbo-gemma-service"}"#))).await;
+        assert_eq!(found, Holder::EarlierService { name: "mlx-turbo-gemma-service".into() });
     }
 
     #[tokio::test]
     async fn a_program_that_answers_something_else_is_named_by_its_process() {
-        for reply in [
-            ok("hello"),
-            ok(r#"{"status":"up"}"#),
-            "SSH-2.0-x\r\n".into(),
-            String::new(),
-        ] {
+        for reply in [ok("hello"), ok(r#"{"status":"up"}"#), "SSH-2.0-x\r\n".into(), String::new()] {
             let found = find(answering(reply)).await;
             assert!(matches!(found, Holder::Program(_) | Holder::Unknown), "{found:?}");
             if cfg!(target_os = "linux") {
-                assert!(
-                    found.to_string().contains(&std::process::id().to_string()),
-                    "{found}"
-                );
+                assert!(found.to_string().contains(&std::process::id().to_string()), "{found}");
             }
         }
     }
@@ -289,13 +230,7 @@ mod tests {
 
     #[test]
     fn lsof_fields_give_process_and_command() {
-        assert_eq!(
-            read_lsof("p812\ncnode\nf23\n"),
-            Some(Process {
-                pid: 812,
-                command: "node".into()
-            })
-        );
+        assert_eq!(read_lsof("p812\ncnode\nf23\n"), Some(Process { pid: 812, command: "node".into() }));
         assert_eq!(read_lsof(""), None);
     }
 }

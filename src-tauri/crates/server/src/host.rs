@@ -75,22 +75,10 @@ impl Host {
             version: VERSION.to_owned(),
         })?;
         let launcher = Arc::new(RuntimeLauncher::new(resources.clone(), home, &settings));
-        let worker = WorkerHandle::spawn(
-            limits(&settings.worker),
-            load_order(&resources, &settings),
-            launcher,
-        );
-        let server = Server::builder(settings, worker)
-            .port(port)
-            .page_dir(resources.page_dir())
-            .build();
-        Ok(Self {
-            instance,
-            server,
-            sockets,
-            url,
-            notes,
-        })
+        let worker =
+            WorkerHandle::spawn(limits(&settings.worker), load_order(&resources, &settings), launcher);
+        let server = Server::builder(settings, worker).port(port).page_dir(resources.page_dir()).build();
+        Ok(Self { instance, server, sockets, url, notes })
     }
 
     /// The address to open.

@@ -73,23 +73,12 @@ impl Instance {
     /// [`InstanceError::Held`] names who has it.
     pub async fn acquire(home: &Home) -> Result<Self, InstanceError> {
         let path = home.instance_lock();
-        let unusable = |source| InstanceError::Unusable {
-            path: path.clone(),
-            source,
-        };
-        let file = File::options()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(&path)
-            .map_err(unusable)?;
+        let unusable = |source| InstanceError::Unusable { path: path.clone(), source };
+        let file = File::options().create(true).truncate(false).write(true).open(&path).map_err(unusable)?;
         for _ in 0..TRIES {
             match file.try_lock() {
                 Ok(()) => {
-                    let instance = Self {
-                        home: home.clone(),
-                        file: Some(file),
-                    };
+                    let instance = Self { home: home.clone(), file: Some(file) };
                     instance.remove_hint()?;
                     return Ok(instance);
                 }
@@ -97,10 +86,7 @@ impl Instance {
                 Err(TryLockError::Error(source)) => return Err(unusable(source)),
             }
         }
-        Err(InstanceError::Held {
-            home: home.root().to_owned(),
-            hint: read_hint(home),
-        })
+        Err(InstanceError::Held { home: home.root().to_owned(), hint: read_hint(home) })
     }
 
     /// Tells others where this server listens.
@@ -160,8 +146,7 @@ pub fn inspect(home: &Home) -> Result<Inspection, InstanceError> {
     };
     match file.try_lock_shared() {
         Ok(()) => {
-            file.unlock()
-                .map_err(|source| InstanceError::Unusable { path, source })?;
+            file.unlock().map_err(|source| InstanceError::Unusable { path, source })?;
             Ok(Inspection::Free)
         }
         Err(TryLockError::WouldBlock) => Ok(Inspection::Served(read_hint(home))),
@@ -175,9 +160,7 @@ pub(crate) fn read_hint(home: &Home) -> Option<InstanceHint> {
 }
 
 fn by(hint: Option<&InstanceHint>) -> String {
-    hint.map_or_else(String::new, |hint| {
-        format!(" by process {} at {}", hint.pid, hint.url)
-    })
+    hint.map_or_else(String::new, |hint| format!(" by process {} at {}", hint.pid, hint.url))
 }
 
 #[cfg(test)]
@@ -208,10 +191,7 @@ mod tests {
         let first = Instance::acquire(&home).await.unwrap();
         first.publish(&hint()).unwrap();
         let message = Instance::acquire(&home).await.unwrap_err().to_string();
-        assert!(
-            message.contains("4711") && message.contains("http://127.0.0.1:4017"),
-            "{message}"
-        );
+        assert!(message.contains("4711") && message.contains("http://127.0.0.1:4017"), "{message}");
         assert_eq!(inspect(&home).unwrap(), Inspection::Served(Some(hint())));
         first.release().unwrap();
         assert_eq!(inspect(&home).unwrap(), Inspection::Free);

@@ -53,20 +53,14 @@ impl RuntimeLauncher {
             return Expected::read(&self.resources)?.inspect(&root);
         };
         let changed = [changed_at(python), changed_at(&self.resources.pins_path())];
-        let mut looked_at = self
-            .looked_at
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut looked_at = self.looked_at.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if let Some(known) = looked_at.as_ref()
             && known.changed == changed
         {
             return Ok(known.runtime.clone());
         }
         let runtime = inspect_foreign(python, &Expected::read(&self.resources)?)?;
-        *looked_at = Some(LookedAt {
-            changed,
-            runtime: runtime.clone(),
-        });
+        *looked_at = Some(LookedAt { changed, runtime: runtime.clone() });
         Ok(runtime)
     }
 }
@@ -114,41 +108,20 @@ pub fn load_order(resources: &Resources, settings: &Settings) -> LoadOrder {
         ModelSource::Folder(folder) => folder.clone(),
     };
     let context_window_tokens = settings.profile.context_window_tokens;
-    LoadOrder {
-        model_dir,
-        context_window_tokens,
-        prefill_chunk_tokens: None,
-    }
+    LoadOrder { model_dir, context_window_tokens, prefill_chunk_tokens: None }
 }
 
 fn cause_of(error: &ProvisionError) -> Cause {
-    let cure = error
-        .hint()
-        .unwrap_or_else(|| "run `hangar runtime repair`".to_owned());
-    if matches!(
-        error,
-        ProvisionError::RuntimeMissing { .. } | ProvisionError::WorkerWheelMissing { .. }
-    ) {
+    let cure = error.hint().unwrap_or_else(|| "run `hangar runtime repair`".to_owned());
+    if matches!(error, ProvisionError::RuntimeMissing { .. } | ProvisionError::WorkerWheelMissing { .. }) {
         return Cause::RuntimeMissing { cure };
     }
-    if let ProvisionError::ModelFileWrong {
-        file,
-        expected,
-        found,
-    } = error
-    {
-        let file = file
-            .file_name()
-            .unwrap_or(file.as_os_str())
-            .to_string_lossy()
-            .into_owned();
+    if let ProvisionError::ModelFileWrong { file, expected, found } = error {
+        let file = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy().into_owned();
         let what = format!("expected {expected}, found {found}");
         return Cause::Load(WorkerFault::ModelDamaged { file, what });
     }
-    Cause::RuntimeUnverified {
-        what: error.to_string(),
-        cure,
-    }
+    Cause::RuntimeUnverified { what: error.to_string(), cure }
 }
 
 fn changed_at(path: &Path) -> Option<SystemTime> {

@@ -28,11 +28,7 @@ pub(crate) async fn log(request: Request, next: Next) -> Response {
     let status = response.status().as_u16();
     let head_ms = begun.elapsed().as_millis();
     // Pages poll these; at info they would drown everything else.
-    if matches!(
-        path.as_str(),
-        "/health" | "/ready" | "/admin/stats" | "/v1/models"
-    ) && status < 400
-    {
+    if matches!(path.as_str(), "/health" | "/ready" | "/admin/stats" | "/v1/models") && status < 400 {
         tracing::debug!(request = %id, %method, path, status, head_ms, "request");
     } else {
         tracing::info!(request = %id, %method, path, status, head_ms, "request");

@@ -96,10 +96,7 @@ pub async fn open(home: &Home, pinned: Option<u16>) -> Result<Listeners, PortErr
     if let Some(port) = pinned {
         return match bind(port, Strictness::V4Only).await? {
             Some(listeners) => Ok(listeners),
-            None => Err(PortError::InUse {
-                port,
-                holder: holder::find(port).await,
-            }),
+            None => Err(PortError::InUse { port, holder: holder::find(port).await }),
         };
     }
     let remembered = remembered(home);
@@ -107,9 +104,7 @@ pub async fn open(home: &Home, pinned: Option<u16>) -> Result<Listeners, PortErr
         if let Some(mut listeners) = bind(port, Strictness::Both).await? {
             let wanted = remembered.unwrap_or(FIRST_PORT);
             if port != wanted {
-                listeners
-                    .notes
-                    .push(format!("Port {wanted} is taken; Hangar uses {port} from now on."));
+                listeners.notes.push(format!("Port {wanted} is taken; Hangar uses {port} from now on."));
             }
             if remembered != Some(port) {
                 let path = home.port_memory();
@@ -119,9 +114,7 @@ pub async fn open(home: &Home, pinned: Option<u16>) -> Result<Listeners, PortErr
             return Ok(listeners);
         }
     }
-    Err(PortError::NoneFree {
-        last: FIRST_PORT + SEARCH_PORTS,
-    })
+    Err(PortError::NoneFree { last: FIRST_PORT + SEARCH_PORTS })
 }
 
 /// The order in which ports are tried.
@@ -133,10 +126,7 @@ fn candidates(remembered: Option<u16>) -> impl Iterator<Item = u16> {
 fn remembered(home: &Home) -> Option<u16> {
     let bytes = fs::read(home.port_memory()).ok()?;
     // A file that cannot be read is as good as none: it is written anew.
-    serde_json::from_slice::<PortMemory>(&bytes)
-        .ok()
-        .map(|memory| memory.port)
-        .filter(|port| *port != 0)
+    serde_json::from_slice::<PortMemory>(&bytes).ok().map(|memory| memory.port).filter(|port| *port != 0)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -159,11 +149,7 @@ async fn bind(port: u16, strictness: Strictness) -> Result<Option<Listeners>, Po
         Err(error) if error.kind() == io::ErrorKind::AddrInUse => return Ok(None),
         Err(source) => return Err(refused(source)),
     };
-    let mut listeners = Listeners {
-        port,
-        sockets: vec![first],
-        notes: Vec::new(),
-    };
+    let mut listeners = Listeners { port, sockets: vec![first], notes: Vec::new() };
     let taken = if answers(SocketAddr::from((Ipv6Addr::LOCALHOST, port))).await {
         true
     } else {
@@ -179,9 +165,9 @@ async fn bind(port: u16, strictness: Strictness) -> Result<Option<Listeners>, Po
         return Ok(None);
     }
     if taken {
-        listeners.notes.push(format!(
-            "Another program has [::1]:{port}; use 127.0.0.1 rather than localhost."
-        ));
+        listeners
+            .notes
+            .push(format!("Another program has [::1]:{port}; use 127.0.0.1 rather than localhost."));
     }
     Ok(Some(listeners))
 }
@@ -221,15 +207,9 @@ mod tests {
         let (_listener, port) = taken_port();
         let error = open(&home(&folder), Some(port)).await.unwrap_err();
         let message = error.to_string();
-        assert!(
-            message.contains("port_in_use") && message.contains(&port.to_string()),
-            "{message}"
-        );
+        assert!(message.contains("port_in_use") && message.contains(&port.to_string()), "{message}");
         if cfg!(target_os = "linux") {
-            assert!(
-                message.contains(&format!("process {}", std::process::id())),
-                "{message}"
-            );
+            assert!(message.contains(&format!("process {}", std::process::id())), "{message}");
         }
         assert!(error.cure().contains("HANGAR_PORT"));
         assert!(!home(&folder).port_memory().exists());

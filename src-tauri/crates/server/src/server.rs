@@ -81,15 +81,9 @@ impl Server {
         // From the outside in: the guard comes before anything that looks at a request's body or path.
         let before_every_route = ServiceBuilder::new()
             .layer(fixed_header(header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
-            .layer(fixed_header(
-                HeaderName::from_static("cross-origin-resource-policy"),
-                "same-origin",
-            ))
+            .layer(fixed_header(HeaderName::from_static("cross-origin-resource-policy"), "same-origin"))
             .layer(fixed_header(header::REFERRER_POLICY, "no-referrer"))
-            .layer(fixed_header(
-                header::CONTENT_SECURITY_POLICY,
-                CONTENT_SECURITY_POLICY,
-            ))
+            .layer(fixed_header(header::CONTENT_SECURITY_POLICY, CONTENT_SECURITY_POLICY))
             .layer(default_header(header::CACHE_CONTROL, "no-cache"))
             .layer(from_fn(log))
             .layer(from_fn_with_state(self.app.port, guard));
@@ -121,11 +115,7 @@ impl Server {
             let service = self.router().into_make_service_with_connect_info::<SocketAddr>();
             let mut closed = closing.subscribe();
             let until_closed = async move { drop(closed.wait_for(|closing| *closing).await) };
-            serving.spawn(
-                axum::serve(listener, service)
-                    .with_graceful_shutdown(until_closed)
-                    .into_future(),
-            );
+            serving.spawn(axum::serve(listener, service).with_graceful_shutdown(until_closed).into_future());
         }
         drop(wish.wait_for(|wish| *wish != Wish::Run).await);
         self.app.flights.drain();
@@ -176,10 +166,7 @@ impl ServerBuilder {
             started_at: unix_seconds(),
             still_here_after: self.still_here_after,
         };
-        Server {
-            app,
-            page_dir: self.page_dir,
-        }
+        Server { app, page_dir: self.page_dir }
     }
 }
 

@@ -89,7 +89,8 @@ impl WorkerHandle {
     pub fn spawn(limits: Limits, order: LoadOrder, launcher: Arc<dyn Launch>) -> Self {
         let (orders, waiting) = mpsc::channel(WAITING_ORDERS);
         let (publisher, snapshots) = watch::channel(Arc::new(Snapshot::unloaded(&limits)));
-        tokio::spawn(Task::new(limits, order, launcher, publisher, orders.clone()).run(waiting));
+        let (task, children) = Task::new(limits, order, launcher, publisher, orders.downgrade());
+        tokio::spawn(task.run(waiting, children));
         Self { orders, snapshots }
     }
 
@@ -108,8 +109,7 @@ impl WorkerHandle {
     /// # Errors
     /// Why it is refused now.
     pub async fn generate(&self, job: Job) -> Result<Reply, DispatchError> {
-        self.demand(|events, taken| Order::Generate { job, events, taken })
-            .await
+        self.demand(|events, taken| Order::Generate { job, events, taken }).await
     }
 
     /// Queues an exactness probe and waits for its report.
@@ -117,13 +117,7 @@ impl WorkerHandle {
     /// # Errors
     /// Why there is no report.
     pub async fn probe(&self, prompt: Prompt) -> Result<ProbeReport, DispatchError> {
-        let mut reply = self
-            .demand(|events, taken| Order::Probe {
-                prompt,
-                events,
-                taken,
-            })
-            .await?;
+        let mut reply = self.demand(|events, taken| Order::Probe { prompt, events, taken }).await?;
         loop {
             match reply.events.recv().await {
                 Some(ReplyEvent::Probed(report)) => return Ok(report),
@@ -153,11 +147,7 @@ impl WorkerHandle {
         let old_pid = self.snapshot().pid;
         self.settle(|settled| Order::Restart { settled }).await?;
         let startup_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-        Ok(Restarted {
-            old_pid,
-            new_pid: self.snapshot().pid,
-            startup_ms,
-        })
+        Ok(Restarted { old_pid, new_pid: self.snapshot().pid, startup_ms })
     }
 
     /// Ends the worker for good; returns when its process is reaped.
@@ -182,10 +172,7 @@ impl WorkerHandle {
         order: impl FnOnce(oneshot::Sender<Result<(), DispatchError>>) -> Order,
     ) -> Result<(), DispatchError> {
         let (settled, done) = oneshot::channel();
-        self.orders
-            .send(order(settled))
-            .await
-            .map_err(|_| DispatchError::ShuttingDown)?;
+        self.orders.send(order(settled)).await.map_err(|_| DispatchError::ShuttingDown)?;
         done.await.map_err(|_| DispatchError::ShuttingDown)?
     }
 }

@@ -8,10 +8,12 @@ mod error;
 mod handle;
 mod link;
 mod machine;
+mod requests;
 mod snapshot;
 mod stderr;
 mod task;
 mod timers;
+mod view;
 
 use std::ffi::OsString;
 use std::path::PathBuf;

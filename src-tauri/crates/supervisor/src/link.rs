@@ -28,10 +28,7 @@ pub(crate) enum ChildEvent {
     Unborn(Cause),
     Frame(FromWorker),
     Broken(String),
-    Exited {
-        status: String,
-        stderr_tail: Vec<String>,
-    },
+    Exited { status: String, stderr_tail: Vec<String> },
 }
 
 /// The server's end of a living child.
@@ -53,13 +50,10 @@ pub(crate) async fn start(
 ) {
     let command = tokio::task::spawn_blocking(move || launcher.command()).await;
     let born = match command {
-        Ok(Ok(command)) => Link::spawn(&command).map_err(|error| Cause::SpawnFailed {
-            what: format!("{}: {error}", command.program.display()),
-        }),
+        Ok(Ok(command)) => Link::spawn(&command)
+            .map_err(|error| Cause::SpawnFailed { what: format!("{}: {error}", command.program.display()) }),
         Ok(Err(cause)) => Err(cause),
-        Err(error) => Err(Cause::SpawnFailed {
-            what: error.to_string(),
-        }),
+        Err(error) => Err(Cause::SpawnFailed { what: error.to_string() }),
     };
     match born {
         Ok((link, unfollowed)) => {
@@ -88,17 +82,7 @@ impl Unfollowed {
             let status = reap(&mut self.child).await;
             drop(tokio::time::timeout(DRAIN, reading).await);
             drop(tokio::time::timeout(DRAIN, following).await);
-            drop(
-                events
-                    .send((
-                        generation,
-                        ChildEvent::Exited {
-                            status,
-                            stderr_tail: tail.lines(),
-                        },
-                    ))
-                    .await,
-            );
+            drop(events.send((generation, ChildEvent::Exited { status, stderr_tail: tail.lines() })).await);
         });
     }
 }
@@ -123,14 +107,7 @@ impl Link {
         let stderr = child.stderr.take().ok_or_else(gone)?;
         let (frames, waiting) = mpsc::channel(WAITING_FRAMES);
         tokio::spawn(write_frames(stdin, waiting));
-        Ok((
-            Self { pid, frames },
-            Unfollowed {
-                child,
-                stdout,
-                stderr,
-            },
-        ))
+        Ok((Self { pid, frames }, Unfollowed { child, stdout, stderr }))
     }
 
     /// Hands a frame to the writer without waiting.

@@ -17,12 +17,7 @@ pub(crate) struct Tail {
 
 impl Tail {
     pub(crate) fn lines(&self) -> Vec<String> {
-        self.lines
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .iter()
-            .cloned()
-            .collect()
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
 
     fn keep(&self, line: String) {
@@ -40,11 +35,7 @@ pub(crate) async fn follow(stderr: ChildStderr, pid: u32, tail: Tail) {
     let mut line = Vec::new();
     loop {
         line.clear();
-        match (&mut reader)
-            .take(MAX_LINE_BYTES)
-            .read_until(b'\n', &mut line)
-            .await
-        {
+        match (&mut reader).take(MAX_LINE_BYTES).read_until(b'\n', &mut line).await {
             Ok(0) | Err(_) => return,
             Ok(_) => {
                 let text = String::from_utf8_lossy(&line).trim_end().to_owned();
@@ -63,10 +54,7 @@ fn report(pid: u32, text: &str) {
         tracing::debug!(target: "worker", pid, line_bytes = text.len(), "worker wrote to standard error");
         return;
     };
-    let level = fields
-        .get("level")
-        .and_then(serde_json::Value::as_str)
-        .unwrap_or("info");
+    let level = fields.get("level").and_then(serde_json::Value::as_str).unwrap_or("info");
     match level {
         "error" => tracing::error!(target: "worker", pid, record = text, "worker reported an error"),
         "warn" => tracing::warn!(target: "worker", pid, record = text, "worker reported a warning"),

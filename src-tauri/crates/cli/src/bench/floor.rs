@@ -27,11 +27,7 @@ impl Floor {
         source: &Path,
         target: &Path,
     ) -> Result<(), BenchError> {
-        let made = python(runtime, script)
-            .arg("make")
-            .arg(source)
-            .arg(target)
-            .output();
+        let made = python(runtime, script).arg("make").arg(source).arg(target).output();
         let made = made.map_err(|error| process(error.to_string()))?;
         if made.status.success() {
             Ok(())
@@ -43,21 +39,12 @@ impl Floor {
     /// Loads a model and waits until it is ready.
     pub(crate) fn start(runtime: &Runtime, script: &Path, model: &Path) -> Result<Self, BenchError> {
         let mut command = python(runtime, script);
-        command
-            .arg("serve")
-            .arg(model)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null());
+        command.arg("serve").arg(model).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().map_err(|error| process(error.to_string()))?;
         let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(process("has no pipes".to_owned()));
         };
-        let mut floor = Self {
-            child,
-            stdin,
-            stdout: BufReader::new(stdout),
-        };
+        let mut floor = Self { child, stdin, stdout: BufReader::new(stdout) };
         floor.answer()?;
         Ok(floor)
     }
@@ -70,18 +57,12 @@ impl Floor {
 
     /// Tokens a second through our engine.
     pub(crate) fn decode(&mut self, text: &str, tokens: u32) -> Result<f64, BenchError> {
-        number(
-            &self.ask(&json!({ "ask": "decode", "text": text, "tokens": tokens }))?,
-            "tokens_per_second",
-        )
+        number(&self.ask(&json!({ "ask": "decode", "text": text, "tokens": tokens }))?, "tokens_per_second")
     }
 
     /// Tokens a second through mlx-vlm's own loop.
     pub(crate) fn upstream(&mut self, text: &str, tokens: u32) -> Result<f64, BenchError> {
-        number(
-            &self.ask(&json!({ "ask": "upstream", "text": text, "tokens": tokens }))?,
-            "tokens_per_second",
-        )
+        number(&self.ask(&json!({ "ask": "upstream", "text": text, "tokens": tokens }))?, "tokens_per_second")
     }
 
     fn ask(&mut self, question: &Value) -> Result<Value, BenchError> {
@@ -95,10 +76,8 @@ impl Floor {
         let mut line = String::new();
         match self.stdout.read_line(&mut line) {
             Ok(0) => Err(process("ended".to_owned())),
-            Ok(_) => serde_json::from_str(&line).map_err(|error| BenchError::Answer {
-                who: WHO,
-                what: error.to_string(),
-            }),
+            Ok(_) => serde_json::from_str(&line)
+                .map_err(|error| BenchError::Answer { who: WHO, what: error.to_string() }),
             Err(error) => Err(process(error.to_string())),
         }
     }
@@ -122,11 +101,7 @@ pub(crate) fn script(resources_root: &Path) -> Result<PathBuf, BenchError> {
 
 fn python(runtime: &Runtime, script: &Path) -> Command {
     let mut command = Command::new(&runtime.python);
-    command
-        .env_clear()
-        .envs(worker_environment(runtime))
-        .arg("-I")
-        .arg(script);
+    command.env_clear().envs(worker_environment(runtime)).arg("-I").arg(script);
     command
 }
 
@@ -135,8 +110,5 @@ fn process(what: String) -> BenchError {
 }
 
 fn number(answer: &Value, key: &str) -> Result<f64, BenchError> {
-    answer[key].as_f64().ok_or_else(|| BenchError::Answer {
-        who: WHO,
-        what: answer.to_string(),
-    })
+    answer[key].as_f64().ok_or_else(|| BenchError::Answer { who: WHO, what: answer.to_string() })
 }

@@ -31,18 +31,10 @@ pub(crate) struct Client {
 
 impl Client {
     pub(crate) fn new(who: &'static str, url: &str, model: &str) -> Self {
-        let config = ureq::Agent::config_builder()
-            .timeout_global(Some(LIMIT))
-            .proxy(None)
-            .no_delay(true)
-            .build();
+        let config =
+            ureq::Agent::config_builder().timeout_global(Some(LIMIT)).proxy(None).no_delay(true).build();
         let agent = ureq::Agent::new_with_config(config);
-        Self {
-            agent,
-            who,
-            url: url.to_owned(),
-            model: model.to_owned(),
-        }
+        Self { agent, who, url: url.to_owned(), model: model.to_owned() }
     }
 
     /// Asks for `tokens` tokens and reads them.
@@ -55,9 +47,7 @@ impl Client {
         let wrong = |what: String| BenchError::Answer { who: self.who, what };
         let began = Instant::now();
         let request = self.agent.post(format!("{}/v1/chat/completions", self.url));
-        let answer = request
-            .send_json(&body)
-            .map_err(|error| wrong(error.to_string()))?;
+        let answer = request.send_json(&body).map_err(|error| wrong(error.to_string()))?;
         let mut times = Vec::new();
         let mut usage = Value::Null;
         for line in BufReader::new(answer.into_body().into_reader()).lines() {
@@ -69,10 +59,7 @@ impl Client {
                 break;
             }
             let chunk: Value = serde_json::from_str(data).map_err(|error| wrong(error.to_string()))?;
-            if chunk["choices"][0]["delta"]["content"]
-                .as_str()
-                .is_some_and(|text| !text.is_empty())
-            {
+            if chunk["choices"][0]["delta"]["content"].as_str().is_some_and(|text| !text.is_empty()) {
                 times.push(began.elapsed().as_secs_f64());
             }
             if chunk["usage"].is_object() {
@@ -94,18 +81,11 @@ impl Client {
 
 /// Milliseconds of one GET over a connection of its own.
 pub(crate) fn get_ms(url: &str) -> Result<f64, BenchError> {
-    let config = ureq::Agent::config_builder()
-        .timeout_global(Some(LIMIT))
-        .proxy(None)
-        .no_delay(true)
-        .build();
+    let config = ureq::Agent::config_builder().timeout_global(Some(LIMIT)).proxy(None).no_delay(true).build();
     let began = Instant::now();
     let answer = ureq::Agent::new_with_config(config).get(url).call();
     let wrong = |what: String| BenchError::Answer { who: "hangar", what };
     let mut answer = answer.map_err(|error| wrong(error.to_string()))?;
-    answer
-        .body_mut()
-        .read_to_string()
-        .map_err(|error| wrong(error.to_string()))?;
+    answer.body_mut().read_to_string().map_err(|error| wrong(error.to_string()))?;
     Ok(began.elapsed().as_secs_f64() * 1000.0)
 }

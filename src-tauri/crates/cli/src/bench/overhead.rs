@@ -61,18 +61,8 @@ pub(crate) fn measure(options: &Overhead) -> Result<Report, Failure> {
     rows.extend(polling_rows(&ours, &url, counts[2])?);
     if let Some(bytes) = resident_bytes(served.pid()) {
         let megabytes = bytes / 1e6;
-        let spread = Spread {
-            median: megabytes,
-            least: megabytes,
-            most: megabytes,
-        };
-        rows.push(Row::new(
-            "server memory after the run",
-            "MB",
-            spread,
-            None,
-            Some(Bar::AtMost(60.0)),
-        ));
+        let spread = Spread { median: megabytes, least: megabytes, most: megabytes };
+        rows.push(Row::new("server memory after the run", "MB", spread, None, Some(Bar::AtMost(60.0))));
     }
     let left_out = match peer {
         Some(_) => Vec::new(),
@@ -80,11 +70,7 @@ pub(crate) fn measure(options: &Overhead) -> Result<Report, Failure> {
             "the peer: name a Python that has mlx_vlm.server with --peer (`npm run bench` makes one)".into(),
         ],
     };
-    Ok(Report {
-        rounds: options.rounds,
-        rows,
-        left_out,
-    })
+    Ok(Report { rounds: options.rounds, rows, left_out })
 }
 
 /// Readings of all rounds; index 0 to 2 are the prompt lengths.
@@ -115,11 +101,7 @@ impl Readings {
             for turn in 0..3 {
                 match (round + turn) % 3 {
                     0 => {
-                        let Streamed {
-                            first_ms,
-                            prompt_tokens,
-                            ..
-                        } = ours.stream(&text(0), 2)?;
+                        let Streamed { first_ms, prompt_tokens, .. } = ours.stream(&text(0), 2)?;
                         self.ours_first[index].push(first_ms);
                         self.prompt_tokens[index] = prompt_tokens;
                     }
@@ -134,15 +116,12 @@ impl Readings {
         }
         for turn in 0..4 {
             match (round + turn) % 4 {
-                0 => self
-                    .ours_rate
-                    .push(ours.stream("hello.", DECODE_TOKENS)?.tokens_per_second),
+                0 => self.ours_rate.push(ours.stream("hello.", DECODE_TOKENS)?.tokens_per_second),
                 1 => self.floor_rate.push(floor.decode("hello.", DECODE_TOKENS)?),
                 2 => self.upstream_rate.push(floor.upstream("hello.", DECODE_TOKENS)?),
                 _ => {
                     if let Some(peer) = peer {
-                        self.peer_rate
-                            .push(peer.client.stream("hello.", DECODE_TOKENS)?.tokens_per_second);
+                        self.peer_rate.push(peer.client.stream("hello.", DECODE_TOKENS)?.tokens_per_second);
                     }
                 }
             }
@@ -155,13 +134,7 @@ impl Readings {
         let mut push = |what: String, unit, found: Option<Spread>, against, bar| {
             rows.extend(found.map(|found| Row::new(what, unit, found, against, bar)));
         };
-        push(
-            "tokens a second".into(),
-            "1/s",
-            Spread::of(&self.ours_rate),
-            None,
-            None,
-        );
+        push("tokens a second".into(), "1/s", Spread::of(&self.ours_rate), None, None);
         for (name, rates, bar) in [
             (FLOOR, &self.floor_rate, Some(Bar::AtLeast(0.95))),
             (UPSTREAM, &self.upstream_rate, None),
@@ -178,13 +151,7 @@ impl Readings {
             let bar = (index == 0).then_some(Bar::AtMost(5.0));
             push(format!("{name}, added"), "ms", added, Some(FLOOR), bar);
             let ratio = Spread::of_ratios(ours, &self.peer_first[index]);
-            push(
-                format!("{name}, ratio"),
-                "",
-                ratio,
-                Some(PEER),
-                Some(Bar::AtMost(1.0)),
-            );
+            push(format!("{name}, ratio"), "", ratio, Some(PEER), Some(Bar::AtMost(1.0)));
         }
         rows
     }
@@ -192,17 +159,10 @@ impl Readings {
 
 /// How many words make a prompt of each length.
 fn calibrate(floor: &mut Floor) -> Result<[usize; 3], BenchError> {
-    let (short, long) = (
-        floor.first(&Words::new(7).text(10))?.1,
-        floor.first(&Words::new(8).text(210))?.1,
-    );
+    let (short, long) = (floor.first(&Words::new(7).text(10))?.1, floor.first(&Words::new(8).text(210))?.1);
     let a_word = (long - short) / 200.0;
     let fixed = short - 10.0 * a_word;
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a small count of words"
-    )]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small count of words")]
     Ok(LENGTHS.map(|tokens| (((tokens - fixed) / a_word).round() as usize).max(1)))
 }
 
@@ -214,17 +174,9 @@ fn start_row(rounds: u32, folder: &Folder, runtime: &Runtime, model: &Path) -> R
         readings.push(began.elapsed().as_secs_f64() * 1000.0);
         drop(served);
     }
-    let spread = Spread::of(&readings).ok_or(BenchError::Answer {
-        who: "hangar",
-        what: "no round".into(),
-    })?;
-    Ok(Row::new(
-        "hangar serve to the first /health",
-        "ms",
-        spread,
-        None,
-        Some(Bar::AtMost(300.0)),
-    ))
+    let spread =
+        Spread::of(&readings).ok_or(BenchError::Answer { who: "hangar", what: "no round".into() })?;
+    Ok(Row::new("hangar serve to the first /health", "ms", spread, None, Some(Bar::AtMost(300.0))))
 }
 
 /// GETs at 100 a second while a long prompt is read and answered.
@@ -246,26 +198,14 @@ fn polling_rows(ours: &Client, url: &str, words: usize) -> Result<Vec<Row>, Benc
             }
             match generating.join() {
                 Ok(answered) => answered.map(|_| readings),
-                Err(_) => Err(BenchError::Answer {
-                    who: "hangar",
-                    what: "the reader ended early".into(),
-                }),
+                Err(_) => Err(BenchError::Answer { who: "hangar", what: "the reader ended early".into() }),
             }
         })?;
-        if let (Some(median), Some(high), Some(most)) = (
-            quantile(&readings, 0.5),
-            quantile(&readings, 0.99),
-            quantile(&readings, 1.0),
-        ) {
-            let spread = Spread {
-                median: high,
-                least: median,
-                most,
-            };
-            let what = format!(
-                "{path} while generating: p99 (least column: p50), {} asked",
-                readings.len()
-            );
+        if let (Some(median), Some(high), Some(most)) =
+            (quantile(&readings, 0.5), quantile(&readings, 0.99), quantile(&readings, 1.0))
+        {
+            let spread = Spread { median: high, least: median, most };
+            let what = format!("{path} while generating: p99 (least column: p50), {} asked", readings.len());
             rows.push(Row::new(what, "ms", spread, None, Some(Bar::AtMost(5.0))));
         }
     }
@@ -278,10 +218,8 @@ fn serve(home: &Path, runtime: &Runtime, model: &Path) -> Result<(Served, String
         "worker": { "idleUnload": { "enabled": false } } });
     let config = home.join("local.json");
     std::fs::write(&config, local.to_string()).map_err(|source| BenchError::File { path: config, source })?;
-    let program = std::env::current_exe().map_err(|source| BenchError::File {
-        path: PathBuf::from("hangar"),
-        source,
-    })?;
+    let program = std::env::current_exe()
+        .map_err(|source| BenchError::File { path: PathBuf::from("hangar"), source })?;
     let mut command = Command::new(program);
     command
         .arg("serve")
@@ -294,18 +232,13 @@ fn serve(home: &Path, runtime: &Runtime, model: &Path) -> Result<(Served, String
         url = address(&home.join("serve.log"));
         url.as_deref().is_some_and(ask::is_healthy)
     })?;
-    let url = url.ok_or(BenchError::Answer {
-        who: "hangar",
-        what: "no address".into(),
-    })?;
+    let url = url.ok_or(BenchError::Answer { who: "hangar", what: "no address".into() })?;
     Ok((served, url))
 }
 
 fn address(log: &Path) -> Option<String> {
     let said = std::fs::read_to_string(log).ok()?;
-    said.lines()
-        .find_map(|line| line.strip_prefix("Hangar is listening on "))
-        .map(str::to_owned)
+    said.lines().find_map(|line| line.strip_prefix("Hangar is listening on ")).map(str::to_owned)
 }
 
 /// A folder that goes away with the bench.
@@ -316,19 +249,13 @@ struct Folder {
 impl Folder {
     fn new() -> Result<Self, BenchError> {
         let path = std::env::temp_dir().join(format!("hangar-bench-{}", std::process::id()));
-        std::fs::create_dir_all(&path).map_err(|source| BenchError::File {
-            path: path.clone(),
-            source,
-        })?;
+        std::fs::create_dir_all(&path).map_err(|source| BenchError::File { path: path.clone(), source })?;
         Ok(Self { path })
     }
 
     fn home(&self, name: &str) -> Result<PathBuf, BenchError> {
         let path = self.path.join(name);
-        std::fs::create_dir_all(&path).map_err(|source| BenchError::File {
-            path: path.clone(),
-            source,
-        })?;
+        std::fs::create_dir_all(&path).map_err(|source| BenchError::File { path: path.clone(), source })?;
         Ok(path)
     }
 }

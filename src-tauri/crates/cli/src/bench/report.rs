@@ -37,14 +37,7 @@ impl Row {
             Bar::AtMost(limit) => found.median <= limit,
             Bar::AtLeast(limit) => found.median >= limit,
         });
-        Self {
-            what: what.into(),
-            unit,
-            found,
-            against: against.map(str::to_owned),
-            bar,
-            held,
-        }
+        Self { what: what.into(), unit, found, against: against.map(str::to_owned), bar, held }
     }
 }
 
@@ -62,11 +55,7 @@ impl Report {
         let header = ["figure", "median", "least", "most", "unit", "against", "bar", ""].map(str::to_owned);
         let body = self.rows.iter().map(|row| {
             let number = |value: f64| {
-                if value.abs() < 10.0 {
-                    format!("{value:.3}")
-                } else {
-                    format!("{value:.1}")
-                }
+                if value.abs() < 10.0 { format!("{value:.3}") } else { format!("{value:.1}") }
             };
             let bar = match row.bar {
                 None => String::new(),
@@ -90,10 +79,7 @@ impl Report {
             ]
         });
         let mut text = say::table(&[header].into_iter().chain(body).collect::<Vec<_>>());
-        text.push_str(&format!(
-            "\nmedians of {} interleaved rounds; ratios pair by pair",
-            self.rounds
-        ));
+        text.push_str(&format!("\nmedians of {} interleaved rounds; ratios pair by pair", self.rounds));
         for reason in &self.left_out {
             text.push_str(&format!("\nleft out: {reason}"));
         }

@@ -20,17 +20,12 @@ pub(crate) struct Served {
 
 impl Served {
     pub(crate) fn start(who: &'static str, command: &mut Command, log: PathBuf) -> Result<Self, BenchError> {
-        let file = |source| BenchError::File {
-            path: log.clone(),
-            source,
-        };
+        let file = |source| BenchError::File { path: log.clone(), source };
         let out = File::create(&log).map_err(file)?;
         let errors = out.try_clone().map_err(file)?;
         let child = command.stdin(Stdio::null()).stdout(out).stderr(errors).spawn();
-        let child = child.map_err(|error| BenchError::Process {
-            who,
-            what: format!("did not start: {error}"),
-        })?;
+        let child =
+            child.map_err(|error| BenchError::Process { who, what: format!("did not start: {error}") })?;
         Ok(Self { who, child, log })
     }
 
@@ -67,10 +62,7 @@ impl Served {
         }
         let last: Vec<_> = said.lines().rev().take(5).collect();
         let last: Vec<_> = last.into_iter().rev().collect();
-        BenchError::Process {
-            who: self.who,
-            what: format!("{what}; it said last: {}", last.join(" | ")),
-        }
+        BenchError::Process { who: self.who, what: format!("{what}; it said last: {}", last.join(" | ")) }
     }
 }
 
@@ -105,13 +97,7 @@ pub(crate) fn resident_bytes(pid: u32) -> Option<f64> {
             .ok()
             .map(|kilobytes| kilobytes * 1024.0);
     }
-    let told = Command::new("ps")
-        .args(["-o", "rss=", "-p", &pid.to_string()])
-        .output()
-        .ok()?;
+    let told = Command::new("ps").args(["-o", "rss=", "-p", &pid.to_string()]).output().ok()?;
     let text = String::from_utf8(told.stdout).ok()?;
-    text.trim()
-        .parse::<f64>()
-        .ok()
-        .map(|kilobytes| kilobytes * 1024.0)
+    text.trim().parse::<f64>().ok().map(|kilobytes| kilobytes * 1024.0)
 }

@@ -22,24 +22,12 @@ impl Spread {
 
     /// Of the pairwise quotients, so that a drift of the machine cancels out.
     pub(crate) fn of_ratios(above: &[f64], below: &[f64]) -> Option<Self> {
-        Self::of(
-            &above
-                .iter()
-                .zip(below)
-                .map(|(above, below)| above / below)
-                .collect::<Vec<_>>(),
-        )
+        Self::of(&above.iter().zip(below).map(|(above, below)| above / below).collect::<Vec<_>>())
     }
 
     /// Of the pairwise differences.
     pub(crate) fn of_differences(whole: &[f64], part: &[f64]) -> Option<Self> {
-        Self::of(
-            &whole
-                .iter()
-                .zip(part)
-                .map(|(whole, part)| whole - part)
-                .collect::<Vec<_>>(),
-        )
+        Self::of(&whole.iter().zip(part).map(|(whole, part)| whole - part).collect::<Vec<_>>())
     }
 }
 

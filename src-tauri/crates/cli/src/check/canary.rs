@@ -106,10 +106,7 @@ pub(crate) fn read(folder: &Path) -> Result<Vec<Canary>, Failure> {
     if list.canaries.is_empty() {
         return Err(wrong(&file)("it holds no canary"));
     }
-    list.canaries
-        .into_iter()
-        .map(|written| render(folder, &file, written))
-        .collect()
+    list.canaries.into_iter().map(|written| render(folder, &file, written)).collect()
 }
 
 fn render(folder: &Path, file: &Path, written: Written) -> Result<Canary, Failure> {
@@ -136,27 +133,17 @@ fn render(folder: &Path, file: &Path, written: Written) -> Result<Canary, Failur
         })
         .collect();
     let groups = hangar_gemma::render(&messages, &tools).map_err(wrong(file))?;
-    let groups = groups.into_iter().map(|group| Group {
-        segments: group.segments.into_iter().map(segment).collect(),
-    });
-    let prompt = Prompt {
-        groups: groups.collect(),
-        media,
-    };
-    Ok(Canary {
-        name: written.name,
-        prompt,
-        expected: written.expected,
-    })
+    let groups =
+        groups.into_iter().map(|group| Group { segments: group.segments.into_iter().map(segment).collect() });
+    let prompt = Prompt { groups: groups.collect(), media };
+    Ok(Canary { name: written.name, prompt, expected: written.expected })
 }
 
 fn read_part(folder: &Path, part: WrittenPart, media: &mut Vec<Media>) -> Result<Part, Failure> {
     let next = u32::try_from(media.len()).unwrap_or(u32::MAX);
     let open = |name: &str| {
         let path = folder.join(name);
-        std::fs::read(&path)
-            .map_err(at("read", &path))
-            .map(|bytes| (path, bytes))
+        std::fs::read(&path).map_err(at("read", &path)).map(|bytes| (path, bytes))
     };
     match part {
         WrittenPart::Text(text) => Ok(Part::Text(text)),
@@ -164,19 +151,13 @@ fn read_part(folder: &Path, part: WrittenPart, media: &mut Vec<Media>) -> Result
             let (path, bytes) = open(&name)?;
             let image = decode_image(&bytes).map_err(wrong(&path))?;
             let (width, height) = (image.width(), image.height());
-            media.push(Media::Rgb8 {
-                width,
-                height,
-                data_base64: image.to_base64(),
-            });
+            media.push(Media::Rgb8 { width, height, data_base64: image.to_base64() });
             Ok(Part::Image(next))
         }
         WrittenPart::Audio(name) => {
             let (path, bytes) = open(&name)?;
             let audio = decode_audio(&bytes).map_err(wrong(&path))?;
-            media.push(Media::Pcm16k {
-                data_base64: audio.to_base64(),
-            });
+            media.push(Media::Pcm16k { data_base64: audio.to_base64() });
             Ok(Part::Audio(next))
         }
     }
@@ -185,9 +166,7 @@ fn read_part(folder: &Path, part: WrittenPart, media: &mut Vec<Media>) -> Result
 fn segment(segment: hangar_gemma::Segment) -> Segment {
     match segment {
         hangar_gemma::Segment::Text(text) => Segment::Text { text },
-        hangar_gemma::Segment::Control(token) => Segment::Control {
-            token: token.as_str().to_owned(),
-        },
+        hangar_gemma::Segment::Control(token) => Segment::Control { token: token.as_str().to_owned() },
         hangar_gemma::Segment::Image(media) => Segment::Image { media },
         hangar_gemma::Segment::Audio(media) => Segment::Audio { media },
     }
@@ -200,10 +179,7 @@ fn at(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Failu
 
 fn wrong<E: fmt::Display>(file: &Path) -> impl FnOnce(E) -> Failure {
     let file = file.to_owned();
-    move |what| Failure::Canary {
-        file,
-        what: what.to_string(),
-    }
+    move |what| Failure::Canary { file, what: what.to_string() }
 }
 
 #[cfg(test)]
@@ -241,12 +217,7 @@ mod tests {
         std::fs::write(damaged.path().join("bad.png"), b"not a png").unwrap();
         assert!(read(damaged.path()).unwrap_err().to_string().contains("bad.png"));
         for text in ["", "{}", r#"{"canaries":[]}"#, r#"{"canaries":[{"name":1}]}"#] {
-            assert!(
-                read(folder(text).path())
-                    .unwrap_err()
-                    .to_string()
-                    .contains("canaries.json")
-            );
+            assert!(read(folder(text).path()).unwrap_err().to_string().contains("canaries.json"));
         }
     }
 }

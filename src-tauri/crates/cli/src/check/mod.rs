@@ -76,26 +76,14 @@ fn row(canary: &canary::Canary, found: Result<talk::Found, String>, ms: u64) -> 
         Ok(found) => (talk::satisfies(&canary.expected, &found), found.to_string()),
         Err(what) => (false, what),
     };
-    Row {
-        name: canary.name.clone(),
-        ok,
-        expected: canary.expected.to_string(),
-        found,
-        ms,
-    }
+    Row { name: canary.name.clone(), ok, expected: canary.expected.to_string(), found, ms }
 }
 
 fn lines(rows: &[Row]) -> Vec<[String; 5]> {
     let header = ["", "what", "expected", "found", "ms"].map(str::to_owned);
     let body = rows.iter().map(|row| {
         let state = if row.ok { "ok" } else { "FAIL" };
-        [
-            state.to_owned(),
-            row.name.clone(),
-            row.expected.clone(),
-            row.found.clone(),
-            row.ms.to_string(),
-        ]
+        [state.to_owned(), row.name.clone(), row.expected.clone(), row.found.clone(), row.ms.to_string()]
     });
     [header].into_iter().chain(body).collect()
 }

@@ -63,23 +63,12 @@ pub(crate) async fn ask(worker: &WorkerHandle, canary: &Canary) -> Result<Found,
 
 async fn measure(worker: &WorkerHandle, canary: &Canary) -> Result<Found, DispatchError> {
     let report = worker.probe(canary.prompt.clone()).await?;
-    Ok(Found::Apart {
-        worst: report.worst_abs_logprob,
-        borders: report.borders,
-    })
+    Ok(Found::Apart { worst: report.worst_abs_logprob, borders: report.borders })
 }
 
 async fn answer(worker: &WorkerHandle, canary: &Canary) -> Result<Found, DispatchError> {
-    let sampling = Sampling {
-        temperature: 0.0,
-        top_p: 1.0,
-        seed: Some(0),
-    };
-    let job = Job {
-        prompt: canary.prompt.clone(),
-        sampling,
-        max_tokens: ANSWER_TOKENS,
-    };
+    let sampling = Sampling { temperature: 0.0, top_p: 1.0, seed: Some(0) };
+    let job = Job { prompt: canary.prompt.clone(), sampling, max_tokens: ANSWER_TOKENS };
     let mut reply = worker.generate(job).await?;
     let mut answer = Answer::new();
     let (mut visible, mut markup) = (String::new(), String::new());
@@ -144,17 +133,12 @@ mod tests {
     use super::*;
 
     fn answered(text: &str) -> Found {
-        Found::Answer {
-            visible: text.into(),
-            markup: format!("{text}<turn|>"),
-        }
+        Found::Answer { visible: text.into(), markup: format!("{text}<turn|>") }
     }
 
     #[test]
     fn a_text_must_be_the_very_same_and_nothing_more() {
-        let expected = Expected::Text {
-            text: "the color is red.".into(),
-        };
+        let expected = Expected::Text { text: "the color is red.".into() };
         assert!(satisfies(&expected, &answered("the color is red.")));
         assert!(!satisfies(&expected, &answered("the color is red. and blue.")));
         assert!(!satisfies(&expected, &answered("")));
@@ -162,51 +146,19 @@ mod tests {
 
     #[test]
     fn markup_counts_with_its_control_tokens() {
-        let expected = Expected::Markup {
-            markup: "<|tool_call>call:a{}<tool_call|>".into(),
-        };
-        let found = |markup: &str| Found::Answer {
-            visible: String::new(),
-            markup: markup.into(),
-        };
-        assert!(satisfies(
-            &expected,
-            &found("<|tool_call>call:a{}<tool_call|><|tool_response>")
-        ));
+        let expected = Expected::Markup { markup: "<|tool_call>call:a{}<tool_call|>".into() };
+        let found = |markup: &str| Found::Answer { visible: String::new(), markup: markup.into() };
+        assert!(satisfies(&expected, &found("<|tool_call>call:a{}<tool_call|><|tool_response>")));
         assert!(!satisfies(&expected, &found("call:a{}")));
     }
 
     #[test]
     fn exactness_needs_a_measurement_within_its_limit() {
         let expected = Expected::Exact { limit: 1e-4 };
-        assert!(satisfies(
-            &expected,
-            &Found::Apart {
-                worst: 1e-5,
-                borders: 3
-            }
-        ));
-        assert!(!satisfies(
-            &expected,
-            &Found::Apart {
-                worst: 1e-3,
-                borders: 3
-            }
-        ));
-        assert!(!satisfies(
-            &expected,
-            &Found::Apart {
-                worst: f64::NAN,
-                borders: 3
-            }
-        ));
-        assert!(!satisfies(
-            &expected,
-            &Found::Apart {
-                worst: 0.0,
-                borders: 0
-            }
-        ));
+        assert!(satisfies(&expected, &Found::Apart { worst: 1e-5, borders: 3 }));
+        assert!(!satisfies(&expected, &Found::Apart { worst: 1e-3, borders: 3 }));
+        assert!(!satisfies(&expected, &Found::Apart { worst: f64::NAN, borders: 3 }));
+        assert!(!satisfies(&expected, &Found::Apart { worst: 0.0, borders: 0 }));
         assert!(!satisfies(&expected, &answered("x")));
     }
 }

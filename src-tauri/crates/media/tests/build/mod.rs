@@ -43,25 +43,17 @@ pub fn extensible(channels: u16, bits: u16, tag: u16, more: &[u8]) -> Vec<u8> {
 
 /// A 440 Hz tone of half the full amplitude.
 pub fn tone(samples: usize) -> Vec<f64> {
-    (0..samples)
-        .map(|at| 0.5 * (std::f64::consts::TAU * 440.0 * at as f64 / 16_000.0).sin())
-        .collect()
+    (0..samples).map(|at| 0.5 * (std::f64::consts::TAU * 440.0 * at as f64 / 16_000.0).sin()).collect()
 }
 
 /// Samples as unsigned bytes.
 pub fn u8s(samples: &[f64]) -> Vec<u8> {
-    samples
-        .iter()
-        .map(|sample| ((sample * 127.0).round() + 128.0) as u8)
-        .collect()
+    samples.iter().map(|sample| ((sample * 127.0).round() + 128.0) as u8).collect()
 }
 
 /// Samples as 16-bit integers.
 pub fn s16(samples: &[f64]) -> Vec<u8> {
-    samples
-        .iter()
-        .flat_map(|sample| ((sample * 32_767.0).round() as i16).to_le_bytes())
-        .collect()
+    samples.iter().flat_map(|sample| ((sample * 32_767.0).round() as i16).to_le_bytes()).collect()
 }
 
 /// Samples as integers of three or four bytes.
@@ -74,10 +66,7 @@ pub fn s32(samples: &[f64], width_bytes: usize) -> Vec<u8> {
 
 /// Samples as 32-bit floats.
 pub fn f32s(samples: &[f64]) -> Vec<u8> {
-    samples
-        .iter()
-        .flat_map(|sample| (*sample as f32).to_le_bytes())
-        .collect()
+    samples.iter().flat_map(|sample| (*sample as f32).to_le_bytes()).collect()
 }
 
 /// Samples as 64-bit floats.

@@ -45,17 +45,11 @@ esac"#,
 fn request(folder: &Path, before_packages: &str) -> Request {
     let python = folder.join("base/python3.12");
     fake(&python, "3.12.1", "{}");
-    let environment = Environment::from_pairs([
-        ("HANGAR_UV", uv(folder, before_packages)),
-        ("HANGAR_PYTHON", python),
-    ]);
+    let environment =
+        Environment::from_pairs([("HANGAR_UV", uv(folder, before_packages)), ("HANGAR_PYTHON", python)]);
     let resources = project(folder);
     let root = folder.join("runtimes/here");
-    Request {
-        resources,
-        root,
-        environment,
-    }
+    Request { resources, root, environment }
 }
 
 fn told(request: &Request) -> (Result<Runtime, ProvisionError>, Vec<Step>) {
@@ -65,11 +59,7 @@ fn told(request: &Request) -> (Result<Runtime, ProvisionError>, Vec<Step>) {
 }
 
 fn in_runtimes(request: &Request) -> Vec<String> {
-    files::entries(parent(&request.root))
-        .unwrap()
-        .iter()
-        .map(|path| name(path))
-        .collect()
+    files::entries(parent(&request.root)).unwrap().iter().map(|path| name(path)).collect()
 }
 
 const SOURCE: &str = "lib/python3.12/site-packages/mlx_vlm/a.py";
@@ -82,22 +72,11 @@ fn a_runtime_is_made_patched_and_marked_and_the_cache_stays_as_it_was() {
     let runtime = runtime.unwrap();
     assert_eq!(runtime.python, real(&request.root).join("bin/python"));
     assert_eq!(fs::read_to_string(request.root.join(SOURCE)).unwrap(), AFTER);
-    assert_eq!(
-        fs::read_to_string(folder.path().join("cache.py")).unwrap(),
-        BEFORE
-    );
+    assert_eq!(fs::read_to_string(folder.path().join("cache.py")).unwrap(), BEFORE);
     assert!(
-        !request
-            .root
-            .join("lib/python3.12/site-packages/mlx_vlm/__pycache__/a.cpython-312.pyc")
-            .exists()
+        !request.root.join("lib/python3.12/site-packages/mlx_vlm/__pycache__/a.cpython-312.pyc").exists()
     );
-    assert!(
-        steps.contains(&Step::Said {
-            line: "Installed 1 package".into()
-        }),
-        "{steps:?}"
-    );
+    assert!(steps.contains(&Step::Said { line: "Installed 1 package".into() }), "{steps:?}");
     assert!(matches!(steps.last(), Some(Step::Finished { .. })));
     assert_eq!(in_runtimes(&request), ["here", "here.lock"]);
     let (again, steps) = told(&request);
@@ -108,21 +87,9 @@ fn a_runtime_is_made_patched_and_marked_and_the_cache_stays_as_it_was() {
 fn a_folder_named_relative_to_the_current_one_is_made_there_and_answered_absolute() {
     let folder = tempfile::tempdir().unwrap();
     let request = request(folder.path(), "");
-    let upwards = std::env::current_dir()
-        .unwrap()
-        .components()
-        .skip(1)
-        .map(|_| "..")
-        .collect::<PathBuf>();
+    let upwards = std::env::current_dir().unwrap().components().skip(1).map(|_| "..").collect::<PathBuf>();
     let relative = upwards.join(request.root.strip_prefix("/").unwrap());
-    let runtime = ensure(
-        &Request {
-            root: relative,
-            ..request.clone()
-        },
-        &mut |_| (),
-    )
-    .unwrap();
+    let runtime = ensure(&Request { root: relative, ..request.clone() }, &mut |_| ()).unwrap();
     assert_eq!(real(&runtime.root), real(&request.root));
     assert!(runtime.root.is_absolute() && runtime.python.is_absolute());
 }
@@ -152,9 +119,7 @@ fn a_folder_left_by_a_kill_is_made_anew() {
     runtime.unwrap();
     assert_eq!(
         steps[0],
-        Step::RemovingUnfinished {
-            path: real(parent(&request.root)).join(".here.making-abc")
-        }
+        Step::RemovingUnfinished { path: real(parent(&request.root)).join(".here.making-abc") }
     );
     assert!(!request.root.join("half").exists());
     assert_eq!(in_runtimes(&request), ["here", "here.lock"]);
@@ -171,10 +136,7 @@ fn a_folder_of_somebody_else_is_never_removed() {
         assert!(matches!(error, ProvisionError::RuntimeForeign { .. }), "{error}");
         assert!(error.hint().unwrap().contains("HANGAR_RUNTIME"));
     }
-    assert_eq!(
-        fs::read_to_string(request.root.join("letter.txt")).unwrap(),
-        "mine"
-    );
+    assert_eq!(fs::read_to_string(request.root.join("letter.txt")).unwrap(), "mine");
 }
 
 #[test]
@@ -184,10 +146,7 @@ fn a_changed_runtime_is_refused_by_ensure_and_mended_by_repair() {
     ensure(&request, &mut |_| ()).unwrap();
     fs::write(request.root.join(SOURCE), "edited\n").unwrap();
     let error = ensure(&request, &mut |_| ()).unwrap_err();
-    assert!(
-        matches!(error, ProvisionError::RuntimeUnverified { .. }),
-        "{error}"
-    );
+    assert!(matches!(error, ProvisionError::RuntimeUnverified { .. }), "{error}");
     repair(&request, &mut |_| ()).unwrap();
     assert_eq!(fs::read_to_string(request.root.join(SOURCE)).unwrap(), AFTER);
     ensure(&request, &mut |_| ()).unwrap();
@@ -198,10 +157,7 @@ fn a_failed_repair_keeps_the_old_runtime_and_names_the_cure() {
     let folder = tempfile::tempdir().unwrap();
     let request = request(folder.path(), "");
     ensure(&request, &mut |_| ()).unwrap();
-    uv(
-        folder.path(),
-        "echo 'dns error: failed to lookup address' >&2; exit 2",
-    );
+    uv(folder.path(), "echo 'dns error: failed to lookup address' >&2; exit 2");
     let error = repair(&request, &mut |_| ()).unwrap_err();
     assert!(
         error.to_string().contains("exit status 2") && error.to_string().contains("dns error"),
@@ -219,14 +175,8 @@ fn a_runtime_of_other_pins_is_made_anew_in_the_same_folder() {
     ensure(&request, &mut |_| ()).unwrap();
     let wheel = request.resources.worker_wheel().unwrap();
     fs::write(wheel, "another worker").unwrap();
-    let error = Expected::read(&request.resources)
-        .unwrap()
-        .inspect(&request.root)
-        .unwrap_err();
-    assert!(
-        matches!(error, ProvisionError::RuntimeUnverified { .. }),
-        "{error}"
-    );
+    let error = Expected::read(&request.resources).unwrap().inspect(&request.root).unwrap_err();
+    assert!(matches!(error, ProvisionError::RuntimeUnverified { .. }), "{error}");
     let (runtime, steps) = told(&request);
     runtime.unwrap();
     assert!(matches!(steps.last(), Some(Step::Finished { .. })));
@@ -245,10 +195,7 @@ fn a_download_that_the_patch_was_not_made_for_leaves_nothing() {
 #[test]
 fn a_second_builder_waits_for_the_first_and_makes_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    let request = request(
-        folder.path(),
-        "while [ ! -e \"$(dirname \"$0\")/go\" ]; do sleep 0.01; done",
-    );
+    let request = request(folder.path(), "while [ ! -e \"$(dirname \"$0\")/go\" ]; do sleep 0.01; done");
     let (first_is_installing, installing) = mpsc::channel();
     let (second_waits, waiting) = mpsc::channel();
     let first = {
@@ -278,10 +225,7 @@ fn a_second_builder_waits_for_the_first_and_makes_nothing() {
     let made = first.join().unwrap().unwrap();
     let (found, steps) = second.join().unwrap();
     assert_eq!(found.unwrap(), made);
-    assert!(
-        matches!(steps.as_slice(), [Step::WaitingForOtherBuilder { .. }]),
-        "{steps:?}"
-    );
+    assert!(matches!(steps.as_slice(), [Step::WaitingForOtherBuilder { .. }]), "{steps:?}");
 }
 
 #[test]
@@ -293,8 +237,5 @@ fn the_folder_is_named_by_its_key_unless_it_is_named_itself() {
     let found = locate_from(&runtimes, &resources, &Environment::default()).unwrap();
     assert_eq!(found, runtimes.join(key.as_str()));
     let named = Environment::from_pairs([("HANGAR_RUNTIME", "/shared/runtime")]);
-    assert_eq!(
-        locate_from(&runtimes, &resources, &named).unwrap(),
-        Path::new("/shared/runtime")
-    );
+    assert_eq!(locate_from(&runtimes, &resources, &named).unwrap(), Path::new("/shared/runtime"));
 }

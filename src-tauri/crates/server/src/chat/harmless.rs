@@ -21,57 +21,21 @@ pub(crate) fn check(root: &Field<'_>) -> Result<(), ApiError> {
 type Rule = (&'static str, fn(&Value) -> bool, &'static str);
 
 const RULES: [Rule; 15] = [
-    (
-        "n",
-        |value| value.as_f64() == Some(1.0),
-        "one answer is given; send n = 1 or leave it out",
-    ),
-    (
-        "stop",
-        is_empty,
-        "stop sequences are not offered yet; leave it out",
-    ),
+    ("n", |value| value.as_f64() == Some(1.0), "one answer is given; send n = 1 or leave it out"),
+    ("stop", is_empty, "stop sequences are not offered yet; leave it out"),
     ("tools", is_empty, "tools are not offered yet; leave them out"),
-    (
-        "tool_choice",
-        is_free_choice,
-        "tools are not offered yet; leave it out",
-    ),
+    ("tool_choice", is_free_choice, "tools are not offered yet; leave it out"),
     ("functions", is_empty, "tools are not offered yet; leave them out"),
-    (
-        "function_call",
-        is_free_choice,
-        "tools are not offered yet; leave it out",
-    ),
-    (
-        "response_format",
-        is_text_format,
-        "answers are plain text; leave it out",
-    ),
+    ("function_call", is_free_choice, "tools are not offered yet; leave it out"),
+    ("response_format", is_text_format, "answers are plain text; leave it out"),
     ("logit_bias", is_empty, "it is not offered yet; leave it out"),
     ("logprobs", is_off, "it is not offered yet; leave it out"),
     ("top_logprobs", is_zero, "it is not offered yet; leave it out"),
-    (
-        "presence_penalty",
-        is_zero,
-        "it is not offered yet; send 0 or leave it out",
-    ),
-    (
-        "frequency_penalty",
-        is_zero,
-        "it is not offered yet; send 0 or leave it out",
-    ),
-    (
-        "modalities",
-        is_text_only,
-        "answers are text; send [\"text\"] or leave it out",
-    ),
+    ("presence_penalty", is_zero, "it is not offered yet; send 0 or leave it out"),
+    ("frequency_penalty", is_zero, "it is not offered yet; send 0 or leave it out"),
+    ("modalities", is_text_only, "answers are text; send [\"text\"] or leave it out"),
     ("audio", |_| false, "answers are text; leave it out"),
-    (
-        "web_search_options",
-        |_| false,
-        "there is no web search here; leave it out",
-    ),
+    ("web_search_options", |_| false, "there is no web search here; leave it out"),
 ];
 
 fn is_empty(value: &Value) -> bool {
@@ -100,7 +64,5 @@ fn is_zero(value: &Value) -> bool {
 }
 
 fn is_text_only(value: &Value) -> bool {
-    value
-        .as_array()
-        .is_some_and(|kinds| kinds.iter().all(|kind| kind.as_str() == Some("text")))
+    value.as_array().is_some_and(|kinds| kinds.iter().all(|kind| kind.as_str() == Some("text")))
 }

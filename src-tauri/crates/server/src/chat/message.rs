@@ -13,10 +13,7 @@ pub(crate) fn read_all(field: &Field<'_>) -> Result<Vec<Message>, ApiError> {
     let items = field.items("an array of messages")?;
     if items.is_empty() {
         let what = "messages is empty: send at least one message.".to_owned();
-        return Err(ApiError::BadRequest {
-            param: Some(field.path().to_owned()),
-            what,
-        });
+        return Err(ApiError::BadRequest { param: Some(field.path().to_owned()), what });
     }
     items.iter().map(read_one).collect()
 }
@@ -36,10 +33,7 @@ fn read_one(field: &Field<'_>) -> Result<Message, ApiError> {
         Some(content) => read_content(&content, role)?,
         None if role == Role::Assistant => Vec::new(),
         None => {
-            return Err(field
-                .require("content", CONTENT)
-                .err()
-                .unwrap_or(ApiError::Internal));
+            return Err(field.require("content", CONTENT).err().unwrap_or(ApiError::Internal));
         }
     };
     Ok(Message { role, parts })
@@ -61,10 +55,7 @@ fn read_content(content: &Field<'_>, role: Role) -> Result<Vec<Part>, ApiError> 
         serde_json::Value::Object(_) => Ok(read_part(content, role)?.into_iter().collect()),
         serde_json::Value::Array(_) => {
             let parts = content.items(CONTENT)?;
-            parts
-                .iter()
-                .filter_map(|part| read_part(part, role).transpose())
-                .collect()
+            parts.iter().filter_map(|part| read_part(part, role).transpose()).collect()
         }
         serde_json::Value::Null | serde_json::Value::Bool(_) | serde_json::Value::Number(_) => {
             Err(content.unlike(CONTENT))
@@ -77,9 +68,9 @@ fn read_part(part: &Field<'_>, role: Role) -> Result<Option<Part>, ApiError> {
     part.object("a content part")?;
     let kind = part.require("type", "the kind of the part, such as text")?;
     match kind.text("the kind of the part, such as text")? {
-        "text" | "input_text" | "output_text" => Ok(Some(Part::Text(
-            part.require("text", "a string")?.text("a string")?.to_owned(),
-        ))),
+        "text" | "input_text" | "output_text" => {
+            Ok(Some(Part::Text(part.require("text", "a string")?.text("a string")?.to_owned())))
+        }
         "thinking" | "reasoning" | "redacted_thinking" if role == Role::Assistant => Ok(None),
         "image" | "image_url" | "input_image" => Err(refused(part, "image")),
         "audio" | "audio_url" | "input_audio" => Err(refused(part, "audio")),
@@ -90,8 +81,5 @@ fn read_part(part: &Field<'_>, role: Role) -> Result<Option<Part>, ApiError> {
 }
 
 fn refused(part: &Field<'_>, modality: &'static str) -> ApiError {
-    ApiError::UnsupportedModality {
-        param: part.path().to_owned(),
-        modality,
-    }
+    ApiError::UnsupportedModality { param: part.path().to_owned(), modality }
 }

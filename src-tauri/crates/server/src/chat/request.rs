@@ -52,9 +52,7 @@ pub(crate) fn read(body: &Value, profile: &Profile) -> Result<ChatRequest, ApiEr
         None => false,
         Some(options) => {
             options.object("an object")?;
-            options
-                .get("include_usage")
-                .map_or(Ok(false), |field| field.flag())?
+            options.get("include_usage").map_or(Ok(false), |field| field.flag())?
         }
     };
     Ok(ChatRequest {
@@ -75,10 +73,7 @@ fn check_model(root: &Field<'_>, profile: &Profile) -> Result<(), ApiError> {
         return Ok(());
     }
     let asked = asked.chars().take(100).collect();
-    Err(ApiError::ModelNotFound {
-        asked,
-        known: profile.model_id.clone(),
-    })
+    Err(ApiError::ModelNotFound { asked, known: profile.model_id.clone() })
 }
 
 fn read_limit(root: &Field<'_>, profile: &Profile) -> Result<TokenLimit, ApiError> {
@@ -86,10 +81,7 @@ fn read_limit(root: &Field<'_>, profile: &Profile) -> Result<TokenLimit, ApiErro
     let old = read("max_tokens")?;
     let named = read("max_completion_tokens")?.or(old);
     // One token of the window is left for a prompt, the least there can be.
-    let most = profile
-        .max_output_tokens
-        .min(profile.context_window_tokens.saturating_sub(1))
-        .max(1);
+    let most = profile.max_output_tokens.min(profile.context_window_tokens.saturating_sub(1)).max(1);
     Ok(named.map_or(TokenLimit::Default(most), TokenLimit::Named))
 }
 
@@ -107,32 +99,22 @@ fn read_sampling(root: &Field<'_>, profile: &Profile) -> Result<Sampling, ApiErr
     };
     let top_p = match root.get("top_p") {
         None => profile.top_p,
-        Some(field) => narrow(field.number("a number over 0 and at most 1", |found| {
-            found > 0.0 && found <= 1.0
-        })?)
-        .max(f32::MIN_POSITIVE),
+        Some(field) => {
+            narrow(field.number("a number over 0 and at most 1", |found| found > 0.0 && found <= 1.0)?)
+                .max(f32::MIN_POSITIVE)
+        }
     };
     let seed = root.get("seed").map(|field| read_seed(&field)).transpose()?;
-    Ok(Sampling {
-        temperature,
-        top_p,
-        seed,
-    })
+    Ok(Sampling { temperature, top_p, seed })
 }
 
 fn read_seed(field: &Field<'_>) -> Result<u64, ApiError> {
     let value = field.value();
     let negative = || value.as_i64().map(i64::cast_unsigned);
-    value
-        .as_u64()
-        .or_else(negative)
-        .ok_or_else(|| field.unlike("a whole number of at most 64 bits"))
+    value.as_u64().or_else(negative).ok_or_else(|| field.unlike("a whole number of at most 64 bits"))
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "the range was checked; only precision is lost"
-)]
+#[expect(clippy::cast_possible_truncation, reason = "the range was checked; only precision is lost")]
 fn narrow(number: f64) -> f32 {
     number as f32
 }

@@ -36,20 +36,8 @@ pub(crate) async fn complete(State(app): State<App>, request: Request) -> Result
         created: unix_seconds(),
         model: app.settings.profile.model_id.clone(),
     };
-    let talk = Talk {
-        app,
-        arrived,
-        start,
-        reply,
-        answer: Answer::new(),
-        flight,
-        envelope,
-    };
-    if wanted.stream {
-        Ok(talk.stream(wanted.include_usage))
-    } else {
-        talk.whole().await
-    }
+    let talk = Talk { app, arrived, start, reply, answer: Answer::new(), flight, envelope };
+    if wanted.stream { Ok(talk.stream(wanted.include_usage)) } else { talk.whole().await }
 }
 
 /// Hands the prompt to the worker and waits until it is accepted, so that a refusal still has a status.
@@ -58,11 +46,7 @@ async fn begin(app: &App, wanted: &ChatRequest, prompt: Prompt) -> Result<(Start
         TokenLimit::Named(tokens) => (tokens, false),
         TokenLimit::Default(tokens) => (tokens, true),
     };
-    let job = |prompt, max_tokens| Job {
-        prompt,
-        sampling: wanted.sampling.clone(),
-        max_tokens,
-    };
+    let job = |prompt, max_tokens| Job { prompt, sampling: wanted.sampling.clone(), max_tokens };
     let first = accepted(app.worker.generate(job(prompt.clone(), max_tokens)).await?).await;
     match first {
         // Nobody asked for that many tokens: ask for what the prompt leaves.
@@ -96,21 +80,15 @@ fn render(wanted: &ChatRequest) -> Result<Prompt, ApiError> {
         param: Some("messages".to_owned()),
         what: format!("{error}."),
     })?;
-    let groups = groups.into_iter().map(|group| Group {
-        segments: group.segments.into_iter().map(segment).collect(),
-    });
-    Ok(Prompt {
-        groups: groups.collect(),
-        media: Vec::new(),
-    })
+    let groups =
+        groups.into_iter().map(|group| Group { segments: group.segments.into_iter().map(segment).collect() });
+    Ok(Prompt { groups: groups.collect(), media: Vec::new() })
 }
 
 fn segment(segment: hangar_gemma::Segment) -> Segment {
     match segment {
         hangar_gemma::Segment::Text(text) => Segment::Text { text },
-        hangar_gemma::Segment::Control(token) => Segment::Control {
-            token: token.as_str().to_owned(),
-        },
+        hangar_gemma::Segment::Control(token) => Segment::Control { token: token.as_str().to_owned() },
         hangar_gemma::Segment::Image(media) => Segment::Image { media },
         hangar_gemma::Segment::Audio(media) => Segment::Audio { media },
     }
@@ -118,9 +96,7 @@ fn segment(segment: hangar_gemma::Segment) -> Segment {
 
 fn overflow_as_asked(mut error: ApiError, headers: &HeaderMap) -> ApiError {
     if let ApiError::QueueFull { as_429, .. } = &mut error {
-        *as_429 = headers
-            .get("x-hangar-overflow")
-            .is_some_and(|value| value.as_bytes() == b"429");
+        *as_429 = headers.get("x-hangar-overflow").is_some_and(|value| value.as_bytes() == b"429");
     }
     error
 }
@@ -190,10 +166,7 @@ impl Talk {
             Err(_) => return (wire::event(&self.envelope, News::StillHere, include_usage), true),
         };
         match heard {
-            Turn::Text(text) => (
-                wire::event(&self.envelope, News::Text(&text), include_usage),
-                true,
-            ),
+            Turn::Text(text) => (wire::event(&self.envelope, News::Text(&text), include_usage), true),
             Turn::End(ending) => {
                 let mut last = wire::event(&self.envelope, News::Finish(ending.finish_reason), include_usage);
                 if include_usage {
@@ -211,10 +184,8 @@ impl Talk {
         loop {
             match self.reply.events.recv().await {
                 Some(ReplyEvent::Pieces(pieces)) => {
-                    let text: String = pieces
-                        .iter()
-                        .filter_map(|piece| self.answer.push(heard(piece)))
-                        .collect();
+                    let text: String =
+                        pieces.iter().filter_map(|piece| self.answer.push(heard(piece))).collect();
                     if !text.is_empty() {
                         return Turn::Text(text);
                     }
@@ -232,8 +203,7 @@ impl Talk {
         let Some(ending) = Ending::new(self.start, finished, total_ms) else {
             return self.broken(&DispatchError::Cancelled);
         };
-        self.flight
-            .took(finished.timings.prefill_ms + finished.timings.generation_ms);
+        self.flight.took(finished.timings.prefill_ms + finished.timings.generation_ms);
         let (prompt_tokens, completion_tokens) = ending.counts();
         let answer = &self.envelope.id;
         tracing::info!(%answer, prompt_tokens, completion_tokens, finish = ending.finish_reason, total_ms = total_ms.round(), "answered");

@@ -70,9 +70,7 @@ impl Ending {
                 prompt_tokens: tokens.prompt_tokens,
                 completion_tokens: tokens.completion_tokens,
                 total_tokens: tokens.prompt_tokens.saturating_add(tokens.completion_tokens),
-                prompt_tokens_details: PromptDetails {
-                    cached_tokens: tokens.cached_tokens,
-                },
+                prompt_tokens_details: PromptDetails { cached_tokens: tokens.cached_tokens },
             },
             metrics: Metrics {
                 queue_wait_ms: rounded(start.queue_wait_ms),
@@ -130,11 +128,7 @@ impl<'a> Completion<'a> {
             model: &envelope.model,
             choices: [Choice {
                 index: 0,
-                message: Message {
-                    role: "assistant",
-                    content,
-                    refusal: None,
-                },
+                message: Message { role: "assistant", content, refusal: None },
                 logprobs: None,
                 finish_reason: ending.finish_reason,
             }],
@@ -189,29 +183,12 @@ struct Delta<'a> {
 /// One event with news; `include_usage` announces the counts that come at the end.
 pub(crate) fn event(envelope: &Envelope, news: News<'_>, include_usage: bool) -> String {
     let (delta, finish_reason) = match news {
-        News::Role => (
-            Delta {
-                role: Some("assistant"),
-                content: Some(""),
-            },
-            None,
-        ),
-        News::Text(text) => (
-            Delta {
-                content: Some(text),
-                ..Delta::default()
-            },
-            None,
-        ),
+        News::Role => (Delta { role: Some("assistant"), content: Some("") }, None),
+        News::Text(text) => (Delta { content: Some(text), ..Delta::default() }, None),
         News::StillHere => (Delta::default(), None),
         News::Finish(reason) => (Delta::default(), Some(reason)),
     };
-    let choices = [ChunkChoice {
-        index: 0,
-        delta,
-        logprobs: None,
-        finish_reason,
-    }];
+    let choices = [ChunkChoice { index: 0, delta, logprobs: None, finish_reason }];
     chunk(envelope, &choices, include_usage.then_some(None), None)
 }
 
@@ -245,11 +222,7 @@ fn chunk(
 }
 
 fn rounded(time_ms: f64) -> f64 {
-    if time_ms.is_finite() {
-        (time_ms * 1000.0).round() / 1000.0
-    } else {
-        0.0
-    }
+    if time_ms.is_finite() { (time_ms * 1000.0).round() / 1000.0 } else { 0.0 }
 }
 
 #[cfg(test)]
@@ -259,41 +232,21 @@ mod tests {
     use super::*;
 
     fn envelope() -> Envelope {
-        Envelope {
-            id: "chatcmpl-abc".into(),
-            created: 1_700_000_000,
-            model: "gemma-4-pocket".into(),
-        }
+        Envelope { id: "chatcmpl-abc".into(), created: 1_700_000_000, model: "gemma-4-pocket".into() }
     }
 
     fn finished(reason: FinishReason) -> Finished {
         Finished {
             request: RequestId(1),
             reason,
-            tokens: TokenUse {
-                prompt_tokens: 30,
-                cached_tokens: 12,
-                completion_tokens: 5,
-            },
-            timings: Timings {
-                prefill_ms: 10.123_456,
-                generation_ms: 20.0,
-            },
-            memory: MemoryUse {
-                active_bytes: 1 << 30,
-                peak_bytes: 3 << 29,
-                cache_bytes: 0,
-            },
+            tokens: TokenUse { prompt_tokens: 30, cached_tokens: 12, completion_tokens: 5 },
+            timings: Timings { prefill_ms: 10.123_456, generation_ms: 20.0 },
+            memory: MemoryUse { active_bytes: 1 << 30, peak_bytes: 3 << 29, cache_bytes: 0 },
         }
     }
 
     fn ending() -> Ending {
-        let start = Start {
-            prompt_tokens: 30,
-            cached_tokens: 12,
-            queue_wait_ms: 1.5,
-            load_ms: 0.0,
-        };
+        let start = Start { prompt_tokens: 30, cached_tokens: 12, queue_wait_ms: 1.5, load_ms: 0.0 };
         Ending::new(start, &finished(FinishReason::Stop), 40.0).unwrap()
     }
 
@@ -305,12 +258,7 @@ mod tests {
     #[test]
     fn a_stream_with_usage_has_the_shape_clients_know() {
         let envelope = envelope();
-        let news = [
-            News::Role,
-            News::Text("a\n\"b\""),
-            News::StillHere,
-            News::Finish("stop"),
-        ];
+        let news = [News::Role, News::Text("a\n\"b\""), News::StillHere, News::Finish("stop")];
         let mut stream: String = news.iter().map(|news| event(&envelope, *news, true)).collect();
         stream.push_str(&usage_event(&envelope, &ending()));
         stream.push_str(&data("[DONE]"));
@@ -331,12 +279,7 @@ mod tests {
 
     #[test]
     fn a_cancelled_answer_has_no_ending() {
-        let start = Start {
-            prompt_tokens: 1,
-            cached_tokens: 0,
-            queue_wait_ms: 0.0,
-            load_ms: 0.0,
-        };
+        let start = Start { prompt_tokens: 1, cached_tokens: 0, queue_wait_ms: 0.0, load_ms: 0.0 };
         assert!(Ending::new(start, &finished(FinishReason::Cancelled), 1.0).is_none());
     }
 }

@@ -11,12 +11,8 @@ const RESTART: &str = "Then restart the worker: POST /admin/worker/restart";
 /// Translates a failure; what a client must not see is logged here, once.
 pub(crate) fn from_dispatch(error: &DispatchError, flights: &Flights) -> ApiError {
     match error {
-        DispatchError::WorkerBusy => ApiError::WorkerBusy {
-            retry_after_s: flights.retry_after_s(1),
-        },
-        DispatchError::UnloadRefused => ApiError::UnloadRefused {
-            retry_after_s: flights.retry_after_s(1),
-        },
+        DispatchError::WorkerBusy => ApiError::WorkerBusy { retry_after_s: flights.retry_after_s(1) },
+        DispatchError::UnloadRefused => ApiError::UnloadRefused { retry_after_s: flights.retry_after_s(1) },
         DispatchError::QueueFull { depth } => ApiError::QueueFull {
             depth: *depth,
             retry_after_s: flights.retry_after_s(depth.saturating_add(1)),
@@ -32,19 +28,14 @@ pub(crate) fn from_dispatch(error: &DispatchError, flights: &Flights) -> ApiErro
             limit_ms: *limit_ms,
             cure: "Ask for fewer tokens, or raise worker.requestTimeoutMs",
         },
-        DispatchError::CoolingDown {
-            remaining_ms,
-            failures,
-        } => ApiError::WorkerNotReady {
+        DispatchError::CoolingDown { remaining_ms, failures } => ApiError::WorkerNotReady {
             what: format!("it cools down after {failures} failures"),
             retry_after_s: remaining_ms.div_ceil(1000).max(1),
         },
         DispatchError::WorkerFailed { cause } => failed(cause),
         DispatchError::WorkerNotReady { cause } => not_ready(cause),
         DispatchError::WorkerCrashed { cause } => crashed(cause),
-        DispatchError::Cancelled => ApiError::WorkerCrashed {
-            what: "it was unloaded by force".to_owned(),
-        },
+        DispatchError::Cancelled => ApiError::WorkerCrashed { what: "it was unloaded by force".to_owned() },
         DispatchError::Fault(fault) => faulted(fault),
         DispatchError::ShuttingDown => ApiError::ShuttingDown,
     }
@@ -56,10 +47,7 @@ fn failed(cause: &Cause) -> ApiError {
     match cause {
         Cause::RuntimeUnverified { what, .. } | Cause::Load(WorkerFault::RuntimeUnverified { what }) => {
             let cure = cure.unwrap_or_else(|| "Run `hangar runtime repair`".to_owned());
-            ApiError::RuntimeUnverified {
-                what: what.clone(),
-                cure: format!("{cure}. {RESTART}"),
-            }
+            ApiError::RuntimeUnverified { what: what.clone(), cure: format!("{cure}. {RESTART}") }
         }
         Cause::RuntimeMissing { .. } => {
             let cure = cure.unwrap_or_else(|| "Run `hangar runtime ensure`".to_owned());
@@ -78,10 +66,7 @@ fn failed(cause: &Cause) -> ApiError {
         | Cause::Load(_)
         | Cause::Unresponsive { .. } => {
             let first = cure.unwrap_or_else(|| "Look into the log for the reason".to_owned());
-            ApiError::WorkerFailed {
-                what: cause.to_string(),
-                cure: format!("{first}. {RESTART}"),
-            }
+            ApiError::WorkerFailed { what: cause.to_string(), cure: format!("{first}. {RESTART}") }
         }
     }
 }
@@ -91,10 +76,7 @@ fn not_ready(cause: &Cause) -> ApiError {
         return failed(cause);
     }
     log(cause);
-    ApiError::WorkerNotReady {
-        what: cause.to_string(),
-        retry_after_s: 2,
-    }
+    ApiError::WorkerNotReady { what: cause.to_string(), retry_after_s: 2 }
 }
 
 fn crashed(cause: &Cause) -> ApiError {
@@ -117,27 +99,23 @@ fn crashed(cause: &Cause) -> ApiError {
 
 fn faulted(fault: &WorkerFault) -> ApiError {
     match fault {
-        WorkerFault::ContextLengthExceeded {
-            prompt_tokens,
-            max_tokens,
-            window_tokens,
-        } => ApiError::ContextLengthExceeded {
-            prompt_tokens: *prompt_tokens,
-            max_tokens: *max_tokens,
-            window_tokens: *window_tokens,
-        },
+        WorkerFault::ContextLengthExceeded { prompt_tokens, max_tokens, window_tokens } => {
+            ApiError::ContextLengthExceeded {
+                prompt_tokens: *prompt_tokens,
+                max_tokens: *max_tokens,
+                window_tokens: *window_tokens,
+            }
+        }
         WorkerFault::PromptInvalid { what } => ApiError::BadRequest {
             param: Some("messages".to_owned()),
             what: format!("messages cannot be read by the model: {what}."),
         },
-        WorkerFault::OutOfMemory { what } => ApiError::WorkerCrashed {
-            what: format!("out of memory: {what}"),
-        },
+        WorkerFault::OutOfMemory { what } => {
+            ApiError::WorkerCrashed { what: format!("out of memory: {what}") }
+        }
         WorkerFault::Engine { what } => {
             tracing::error!(%what, "the engine failed");
-            ApiError::WorkerCrashed {
-                what: "the engine raised an error".to_owned(),
-            }
+            ApiError::WorkerCrashed { what: "the engine raised an error".to_owned() }
         }
         WorkerFault::RuntimeUnverified { .. }
         | WorkerFault::ModelMissing { .. }
@@ -153,9 +131,7 @@ fn log(cause: &Cause) {
 
 fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
-    letters
-        .next()
-        .map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 #[cfg(test)]
@@ -168,72 +144,28 @@ mod tests {
 
     #[test]
     fn every_failure_of_the_worker_gets_its_row_of_the_table() {
-        let crash = Cause::Crashed {
-            status: "signal 9".into(),
-            stderr_tail: vec!["secret".into()],
-        };
-        let unverified = Cause::RuntimeUnverified {
-            what: "x".into(),
-            cure: "run y".into(),
-        };
-        let damaged = WorkerFault::ModelDamaged {
-            file: "a".into(),
-            what: "b".into(),
-        };
+        let crash = Cause::Crashed { status: "signal 9".into(), stderr_tail: vec!["secret".into()] };
+        let unverified = Cause::RuntimeUnverified { what: "x".into(), cure: "run y".into() };
+        let damaged = WorkerFault::ModelDamaged { file: "a".into(), what: "b".into() };
         for (error, expected) in [
             (DispatchError::WorkerBusy, "worker_busy"),
             (DispatchError::UnloadRefused, "worker_busy"),
             (DispatchError::QueueFull { depth: 4 }, "queue_full"),
             (DispatchError::QueueTimeout { limit_ms: 1 }, "timeout"),
             (DispatchError::RequestTimeout { limit_ms: 1 }, "timeout"),
+            (DispatchError::CoolingDown { remaining_ms: 1, failures: 3 }, "worker_not_ready"),
+            (DispatchError::WorkerFailed { cause: unverified.clone() }, "runtime_unverified"),
+            (DispatchError::WorkerNotReady { cause: unverified }, "runtime_unverified"),
             (
-                DispatchError::CoolingDown {
-                    remaining_ms: 1,
-                    failures: 3,
-                },
-                "worker_not_ready",
-            ),
-            (
-                DispatchError::WorkerFailed {
-                    cause: unverified.clone(),
-                },
+                DispatchError::WorkerFailed { cause: Cause::RuntimeMissing { cure: "run z".into() } },
                 "runtime_unverified",
             ),
-            (
-                DispatchError::WorkerNotReady { cause: unverified },
-                "runtime_unverified",
-            ),
-            (
-                DispatchError::WorkerFailed {
-                    cause: Cause::RuntimeMissing { cure: "run z".into() },
-                },
-                "runtime_unverified",
-            ),
-            (
-                DispatchError::WorkerFailed {
-                    cause: Cause::Load(damaged.clone()),
-                },
-                "worker_failed",
-            ),
-            (
-                DispatchError::WorkerNotReady { cause: crash.clone() },
-                "worker_not_ready",
-            ),
+            (DispatchError::WorkerFailed { cause: Cause::Load(damaged.clone()) }, "worker_failed"),
+            (DispatchError::WorkerNotReady { cause: crash.clone() }, "worker_not_ready"),
             (DispatchError::WorkerCrashed { cause: crash }, "worker_crashed"),
-            (
-                DispatchError::WorkerCrashed {
-                    cause: Cause::Unresponsive { limit_ms: 1 },
-                },
-                "worker_stalled",
-            ),
-            (
-                DispatchError::Fault(WorkerFault::PromptInvalid { what: "x".into() }),
-                "bad_request",
-            ),
-            (
-                DispatchError::Fault(WorkerFault::OutOfMemory { what: "x".into() }),
-                "worker_crashed",
-            ),
+            (DispatchError::WorkerCrashed { cause: Cause::Unresponsive { limit_ms: 1 } }, "worker_stalled"),
+            (DispatchError::Fault(WorkerFault::PromptInvalid { what: "x".into() }), "bad_request"),
+            (DispatchError::Fault(WorkerFault::OutOfMemory { what: "x".into() }), "worker_crashed"),
             (DispatchError::Fault(damaged), "worker_failed"),
             (DispatchError::ShuttingDown, "shutting_down"),
         ] {
@@ -243,20 +175,13 @@ mod tests {
 
     #[test]
     fn the_log_of_a_dead_worker_is_never_sent() {
-        let cause = Cause::Crashed {
-            status: "signal 9".into(),
-            stderr_tail: vec!["secret".into()],
-        };
+        let cause = Cause::Crashed { status: "signal 9".into(), stderr_tail: vec!["secret".into()] };
         for error in [
             DispatchError::WorkerCrashed { cause: cause.clone() },
             DispatchError::WorkerFailed { cause: cause.clone() },
             DispatchError::WorkerNotReady { cause },
         ] {
-            assert!(
-                !from_dispatch(&error, &Flights::new())
-                    .to_string()
-                    .contains("secret")
-            );
+            assert!(!from_dispatch(&error, &Flights::new()).to_string().contains("secret"));
         }
     }
 }

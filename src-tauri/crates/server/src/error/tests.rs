@@ -8,68 +8,26 @@ fn one_of_each() -> Vec<ApiError> {
             param: Some("temperature".into()),
             what: "temperature: expected a number".into(),
         },
-        ApiError::UnsupportedRequest {
-            param: "stop".into(),
-            cure: "leave it out".into(),
-        },
-        ApiError::ContextLengthExceeded {
-            prompt_tokens: 70,
-            max_tokens: 30,
-            window_tokens: 64,
-        },
+        ApiError::UnsupportedRequest { param: "stop".into(), cure: "leave it out".into() },
+        ApiError::ContextLengthExceeded { prompt_tokens: 70, max_tokens: 30, window_tokens: 64 },
         ApiError::Forbidden(Refusal::CrossSite),
-        ApiError::ModelNotFound {
-            asked: "gpt".into(),
-            known: "gemma-4-pocket".into(),
-        },
+        ApiError::ModelNotFound { asked: "gpt".into(), known: "gemma-4-pocket".into() },
         ApiError::PathNotFound { path: "/v2".into() },
-        ApiError::MethodNotFound {
-            method: "PUT".into(),
-            path: "/health",
-            allowed: "GET, HEAD",
-        },
+        ApiError::MethodNotFound { method: "PUT".into(), path: "/health", allowed: "GET, HEAD" },
         ApiError::WorkerBusy { retry_after_s: 0 },
         ApiError::UnloadRefused { retry_after_s: 3 },
-        ApiError::QueueFull {
-            depth: 4,
-            retry_after_s: 500,
-            as_429: false,
-        },
-        ApiError::QueueFull {
-            depth: 4,
-            retry_after_s: 9,
-            as_429: true,
-        },
+        ApiError::QueueFull { depth: 4, retry_after_s: 500, as_429: false },
+        ApiError::QueueFull { depth: 4, retry_after_s: 9, as_429: true },
         ApiError::PayloadTooLarge { limit_bytes: 1024 },
-        ApiError::UnsupportedModality {
-            param: "messages[0].content[1]".into(),
-            modality: "image",
-        },
+        ApiError::UnsupportedModality { param: "messages[0].content[1]".into(), modality: "image" },
         ApiError::Internal,
-        ApiError::WorkerFailed {
-            what: "model file a is missing".into(),
-            cure: "Restart it".into(),
-        },
-        ApiError::WorkerCrashed {
-            what: "signal 9".into(),
-        },
-        ApiError::WorkerStalled {
-            what: "no progress for 30000 ms".into(),
-        },
-        ApiError::WorkerNotReady {
-            what: "3 failures in a row".into(),
-            retry_after_s: 15,
-        },
+        ApiError::WorkerFailed { what: "model file a is missing".into(), cure: "Restart it".into() },
+        ApiError::WorkerCrashed { what: "signal 9".into() },
+        ApiError::WorkerStalled { what: "no progress for 30000 ms".into() },
+        ApiError::WorkerNotReady { what: "3 failures in a row".into(), retry_after_s: 15 },
         ApiError::ShuttingDown,
-        ApiError::RuntimeUnverified {
-            what: "mlx is 0.1".into(),
-            cure: "Run hangar runtime repair".into(),
-        },
-        ApiError::Timeout {
-            what: "The answer",
-            limit_ms: 10,
-            cure: "Ask for fewer tokens",
-        },
+        ApiError::RuntimeUnverified { what: "mlx is 0.1".into(), cure: "Run hangar runtime repair".into() },
+        ApiError::Timeout { what: "The answer", limit_ms: 10, cure: "Ask for fewer tokens" },
     ]
 }
 
@@ -84,32 +42,21 @@ async fn every_error_is_served_in_the_shape_clients_know() {
             response.headers().get(header::RETRY_AFTER),
             response.headers().get(header::ALLOW),
         );
-        let body = axum::body::to_bytes(response.into_body(), usize::MAX)
-            .await
-            .unwrap();
-        served.push_str(&format!(
-            "{head}\n{}\n",
-            String::from_utf8(body.to_vec()).unwrap()
-        ));
+        let body = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap();
+        served.push_str(&format!("{head}\n{}\n", String::from_utf8(body.to_vec()).unwrap()));
     }
     insta::assert_snapshot!(served);
 }
 
 #[test]
 fn an_error_inside_a_stream_is_a_server_error_with_our_code() {
-    let error = ApiError::WorkerCrashed {
-        what: "signal 9".into(),
-    };
+    let error = ApiError::WorkerCrashed { what: "signal 9".into() };
     insta::assert_snapshot!(error.stream_json());
 }
 
 #[test]
 fn retry_after_stays_between_one_and_two_minutes() {
     assert_eq!(ApiError::WorkerBusy { retry_after_s: 0 }.retry_after_s(), Some(1));
-    let full = ApiError::QueueFull {
-        depth: 1,
-        retry_after_s: 9000,
-        as_429: false,
-    };
+    let full = ApiError::QueueFull { depth: 1, retry_after_s: 9000, as_429: false };
     assert_eq!(full.retry_after_s(), Some(120));
 }

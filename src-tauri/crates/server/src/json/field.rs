@@ -14,10 +14,7 @@ pub(crate) struct Field<'a> {
 impl<'a> Field<'a> {
     /// The body itself.
     pub(crate) fn root(value: &'a Value) -> Self {
-        Self {
-            path: String::new(),
-            value,
-        }
+        Self { path: String::new(), value }
     }
 
     /// The path, such as `messages[0].role`.
@@ -33,27 +30,16 @@ impl<'a> Field<'a> {
     /// A field of this object; none when absent or null.
     pub(crate) fn get(&self, key: &str) -> Option<Field<'a>> {
         let value = self.value.as_object()?.get(key)?;
-        let path = if self.path.is_empty() {
-            key.to_owned()
-        } else {
-            format!("{}.{key}", self.path)
-        };
+        let path = if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) };
         (!value.is_null()).then_some(Field { path, value })
     }
 
     /// A field that must be there.
     pub(crate) fn require(&self, key: &str, expected: &str) -> Result<Field<'a>, ApiError> {
         let missing = || {
-            let param = if self.path.is_empty() {
-                key.to_owned()
-            } else {
-                format!("{}.{key}", self.path)
-            };
+            let param = if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) };
             let what = format!("{param} is missing: expected {expected}.");
-            ApiError::BadRequest {
-                param: Some(param),
-                what,
-            }
+            ApiError::BadRequest { param: Some(param), what }
         };
         self.get(key).ok_or_else(missing)
     }
@@ -61,10 +47,7 @@ impl<'a> Field<'a> {
     /// The items of an array.
     pub(crate) fn items(&self, expected: &str) -> Result<Vec<Field<'a>>, ApiError> {
         let list = self.value.as_array().ok_or_else(|| self.unlike(expected))?;
-        let item = |(index, value)| Field {
-            path: format!("{}[{index}]", self.path),
-            value,
-        };
+        let item = |(index, value)| Field { path: format!("{}[{index}]", self.path), value };
         Ok(list.iter().enumerate().map(item).collect())
     }
 
@@ -85,10 +68,7 @@ impl<'a> Field<'a> {
 
     /// A finite number in a range.
     pub(crate) fn number(&self, expected: &str, fits: impl Fn(f64) -> bool) -> Result<f64, ApiError> {
-        self.value
-            .as_f64()
-            .filter(|number| fits(*number))
-            .ok_or_else(|| self.unlike(expected))
+        self.value.as_f64().filter(|number| fits(*number)).ok_or_else(|| self.unlike(expected))
     }
 
     /// The refusal of this value; the value itself is only quoted where it is a number.
@@ -106,18 +86,12 @@ impl<'a> Field<'a> {
         } else {
             (self.path.as_str(), Some(self.path.clone()))
         };
-        ApiError::BadRequest {
-            param,
-            what: format!("{name}: expected {expected}, found {found}."),
-        }
+        ApiError::BadRequest { param, what: format!("{name}: expected {expected}, found {found}.") }
     }
 
     /// The refusal of a field that cannot be honoured.
     pub(crate) fn unsupported(&self, cure: &str) -> ApiError {
-        ApiError::UnsupportedRequest {
-            param: self.path.clone(),
-            cure: cure.to_owned(),
-        }
+        ApiError::UnsupportedRequest { param: self.path.clone(), cure: cure.to_owned() }
     }
 }
 
@@ -132,9 +106,7 @@ mod tests {
         let body = json!({"a": [{"b": "secret"}]});
         let items = Field::root(&body).get("a").unwrap().items("an array").unwrap();
         let refusal = items[0].get("b").unwrap().flag().unwrap_err();
-        let ApiError::BadRequest { param, what } = refusal else {
-            panic!()
-        };
+        let ApiError::BadRequest { param, what } = refusal else { panic!() };
         assert_eq!(param.as_deref(), Some("a[0].b"));
         assert_eq!(what, "a[0].b: expected true or false, found a string.");
     }

@@ -17,19 +17,11 @@ pub(crate) fn parse(body: &[u8]) -> Result<Value, ApiError> {
     if body.is_empty() {
         return Err(bad(None, "The body is empty. Send a JSON object.".to_owned()));
     }
-    let text = std::str::from_utf8(body).map_err(|error| {
-        bad(
-            None,
-            format!("The body is not UTF-8 at byte {}.", error.valid_up_to()),
-        )
-    })?;
+    let text = std::str::from_utf8(body)
+        .map_err(|error| bad(None, format!("The body is not UTF-8 at byte {}.", error.valid_up_to())))?;
     let twice = RefCell::new(None);
     let mut reader = serde_json::Deserializer::from_str(text);
-    let read = Node {
-        path: &Path::Root,
-        twice: &twice,
-    }
-    .deserialize(&mut reader);
+    let read = Node { path: &Path::Root, twice: &twice }.deserialize(&mut reader);
     let whole = read.and_then(|value| reader.end().map(|()| value));
     whole.map_err(|error| match twice.take() {
         Some(path) => {
@@ -58,10 +50,7 @@ impl fmt::Display for Path<'_> {
 }
 
 fn shortened(key: &str) -> String {
-    key.chars()
-        .filter(|letter| !letter.is_control())
-        .take(64)
-        .collect()
+    key.chars().filter(|letter| !letter.is_control()).take(64).collect()
 }
 
 struct Node<'a> {
@@ -101,9 +90,7 @@ impl<'de> Visitor<'de> for Node<'_> {
     }
 
     fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Value, E> {
-        Number::from_f64(value)
-            .map(Value::Number)
-            .ok_or_else(|| E::custom("number out of range"))
+        Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom("number out of range"))
     }
 
     fn visit_str<E>(self, value: &str) -> Result<Value, E> {
@@ -118,10 +105,7 @@ impl<'de> Visitor<'de> for Node<'_> {
         let mut list = Vec::new();
         loop {
             let path = Path::Index(self.path, list.len());
-            match items.next_element_seed(Node {
-                path: &path,
-                twice: self.twice,
-            })? {
+            match items.next_element_seed(Node { path: &path, twice: self.twice })? {
                 Some(item) => list.push(item),
                 None => return Ok(Value::Array(list)),
             }
@@ -136,10 +120,7 @@ impl<'de> Visitor<'de> for Node<'_> {
                 self.twice.replace(Some(path.to_string()));
                 return Err(A::Error::custom("field written twice"));
             }
-            let value = fields.next_value_seed(Node {
-                path: &path,
-                twice: self.twice,
-            })?;
+            let value = fields.next_value_seed(Node { path: &path, twice: self.twice })?;
             map.insert(key, value);
         }
         Ok(Value::Object(map))
@@ -159,17 +140,10 @@ mod tests {
 
     #[test]
     fn a_value_comes_out_as_serde_json_itself_reads_it() {
-        for text in [
-            r#"{"a":[1,-2,3.5,"x",null,true,{"b":{}}]}"#,
-            "[]",
-            "7",
-            r#""é😀\n""#,
-            r#"18446744073709551615"#,
-        ] {
-            assert_eq!(
-                parse(text.as_bytes()).unwrap(),
-                serde_json::from_str::<Value>(text).unwrap()
-            );
+        for text in
+            [r#"{"a":[1,-2,3.5,"x",null,true,{"b":{}}]}"#, "[]", "7", r#""é😀\n""#, r#"18446744073709551615"#]
+        {
+            assert_eq!(parse(text.as_bytes()).unwrap(), serde_json::from_str::<Value>(text).unwrap());
         }
     }
 
@@ -189,10 +163,7 @@ mod tests {
         ] {
             let (param, what) = refused(body.as_bytes());
             assert_eq!(param, None);
-            assert!(
-                what.contains("line 1 column") || what.contains("line 2 column"),
-                "{what}"
-            );
+            assert!(what.contains("line 1 column") || what.contains("line 2 column"), "{what}");
             assert!(!what.contains("secret"), "{what}");
         }
     }

@@ -40,17 +40,9 @@ pub(crate) async fn unload(State(app): State<App>, content: Body) -> Result<Json
     if app.flights.is_draining() {
         return Err(ApiError::ShuttingDown);
     }
-    app.worker
-        .unload(force)
-        .await
-        .map_err(|error| from_dispatch(&error, &app.flights))?;
+    app.worker.unload(force).await.map_err(|error| from_dispatch(&error, &app.flights))?;
     let snapshot = app.worker.snapshot();
-    Ok(Json(UnloadDone {
-        ok: true,
-        action: "unload",
-        state: snapshot.state,
-        pid: snapshot.pid,
-    }))
+    Ok(Json(UnloadDone { ok: true, action: "unload", state: snapshot.state, pid: snapshot.pid }))
 }
 
 /// `POST /admin/worker/restart`
@@ -58,19 +50,9 @@ pub(crate) async fn restart(State(app): State<App>) -> Result<Json<RestartDone>,
     if app.flights.is_draining() {
         return Err(ApiError::ShuttingDown);
     }
-    let done = app
-        .worker
-        .restart()
-        .await
-        .map_err(|error| from_dispatch(&error, &app.flights))?;
+    let done = app.worker.restart().await.map_err(|error| from_dispatch(&error, &app.flights))?;
     let (old_pid, new_pid, startup_ms) = (done.old_pid, done.new_pid, done.startup_ms);
-    Ok(Json(RestartDone {
-        ok: true,
-        action: "restart",
-        old_pid,
-        new_pid,
-        startup_ms,
-    }))
+    Ok(Json(RestartDone { ok: true, action: "restart", old_pid, new_pid, startup_ms }))
 }
 
 fn wants_force(bytes: &[u8]) -> Result<bool, ApiError> {
@@ -94,14 +76,7 @@ mod tests {
         assert_eq!(wants_force(b"{}"), Ok(false));
         assert_eq!(wants_force(br#"{"force":null}"#), Ok(false));
         assert_eq!(wants_force(br#"{"force":true}"#), Ok(true));
-        for body in [
-            &br#"{"force":"true"}"#[..],
-            b"[true]",
-            b"true",
-            br#"{"force":1}"#,
-            b"{",
-            b"null",
-        ] {
+        for body in [&br#"{"force":"true"}"#[..], b"[true]", b"true", br#"{"force":1}"#, b"{", b"null"] {
             assert!(wants_force(body).is_err());
         }
     }

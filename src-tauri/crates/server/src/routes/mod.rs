@@ -34,14 +34,10 @@ pub(crate) async fn nothing_here(request: Request) -> ApiError {
 
 fn refusal(method: &str, asked: &str) -> ApiError {
     match PATHS.iter().find(|(path, _)| *path == asked) {
-        Some((path, allowed)) => ApiError::MethodNotFound {
-            method: method.chars().take(20).collect(),
-            path,
-            allowed,
-        },
-        None => ApiError::PathNotFound {
-            path: asked.chars().take(100).collect(),
-        },
+        Some((path, allowed)) => {
+            ApiError::MethodNotFound { method: method.chars().take(20).collect(), path, allowed }
+        }
+        None => ApiError::PathNotFound { path: asked.chars().take(100).collect() },
     }
 }
 
@@ -52,9 +48,6 @@ mod tests {
     #[test]
     fn a_wrong_method_is_told_the_right_one() {
         assert!(refusal("GET", CHAT).to_string().contains("POST"));
-        assert!(matches!(
-            refusal("GET", "/v1/chat"),
-            ApiError::PathNotFound { .. }
-        ));
+        assert!(matches!(refusal("GET", "/v1/chat"), ApiError::PathNotFound { .. }));
     }
 }

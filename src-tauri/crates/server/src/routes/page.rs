@@ -20,9 +20,7 @@ pub(crate) fn page(folder: Option<PathBuf>) -> Router {
     match folder {
         None => Router::new().fallback(absent),
         Some(folder) => Router::new().fallback_service(
-            ServeDir::new(folder)
-                .call_fallback_on_method_not_allowed(true)
-                .fallback(any(absent)),
+            ServeDir::new(folder).call_fallback_on_method_not_allowed(true).fallback(any(absent)),
         ),
     }
 }

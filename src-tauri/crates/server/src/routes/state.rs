@@ -17,35 +17,17 @@ pub(crate) async fn health() -> Json<Health> {
 /// `GET /ready`
 pub(crate) async fn ready(State(app): State<App>) -> Response {
     let snapshot = app.worker.snapshot();
-    let ready = Ready::look(
-        &app.settings,
-        &snapshot,
-        app.flights.is_draining(),
-        Instant::now(),
-    );
-    let status = if ready.is_ok() {
-        StatusCode::OK
-    } else {
-        StatusCode::SERVICE_UNAVAILABLE
-    };
+    let ready = Ready::look(&app.settings, &snapshot, app.flights.is_draining(), Instant::now());
+    let status = if ready.is_ok() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     (status, Json(ready)).into_response()
 }
 
 /// `GET /v1/models`
 pub(crate) async fn models(State(app): State<App>) -> Json<Models> {
-    Json(Models::look(
-        &app.settings,
-        &app.worker.snapshot(),
-        app.started_at,
-    ))
+    Json(Models::look(&app.settings, &app.worker.snapshot(), app.started_at))
 }
 
 /// `GET /admin/stats`
 pub(crate) async fn stats(State(app): State<App>) -> Json<Stats> {
-    Json(Stats::look(
-        &app.settings,
-        app.port,
-        &app.worker.snapshot(),
-        Instant::now(),
-    ))
+    Json(Stats::look(&app.settings, app.port, &app.worker.snapshot(), Instant::now()))
 }

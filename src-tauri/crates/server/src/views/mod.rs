@@ -27,11 +27,7 @@ pub(crate) struct Health {
 
 impl Health {
     pub(crate) fn now() -> Self {
-        Self {
-            ok: true,
-            service: SERVICE,
-            version: VERSION,
-        }
+        Self { ok: true, service: SERVICE, version: VERSION }
     }
 }
 
@@ -90,12 +86,8 @@ struct Worker {
 
 impl Worker {
     fn look(settings: &Settings, snapshot: &Snapshot, now: Instant) -> Self {
-        let until = snapshot
-            .cooldown_until
-            .map(|until| until.saturating_duration_since(now));
-        let idle = snapshot
-            .idle_since
-            .map(|since| now.saturating_duration_since(since));
+        let until = snapshot.cooldown_until.map(|until| until.saturating_duration_since(now));
+        let idle = snapshot.idle_since.map(|since| now.saturating_duration_since(since));
         Self {
             state: snapshot.state,
             loaded: reach(settings, snapshot) == Reach::Now,
@@ -149,10 +141,7 @@ impl Models {
             state: snapshot.state,
             backend: BACKEND,
         };
-        Self {
-            object: "list",
-            data: vec![model],
-        }
+        Self { object: "list", data: vec![model] }
     }
 }
 
@@ -179,16 +168,9 @@ impl Modalities {
         let found = [("text", true), ("image", image), ("audio", audio)];
         Self {
             configured: vec!["text"],
-            backend_supported: found
-                .iter()
-                .filter(|(_, there)| *there)
-                .map(|(name, _)| *name)
-                .collect(),
+            backend_supported: found.iter().filter(|(_, there)| *there).map(|(name, _)| *name).collect(),
             effective: vec!["text"],
-            vision: Vision {
-                configured: false,
-                effective: false,
-            },
+            vision: Vision { configured: false, effective: false },
             strict_capability_check: true,
         }
     }
@@ -235,9 +217,7 @@ fn reach(settings: &Settings, snapshot: &Snapshot) -> Reach {
 }
 
 fn explained(cause: &Cause) -> String {
-    cause
-        .cure()
-        .map_or_else(|| cause.to_string(), |cure| format!("{cause}: {cure}"))
+    cause.cure().map_or_else(|| cause.to_string(), |cure| format!("{cause}: {cure}"))
 }
 
 fn seconds(duration_ms: u64) -> f64 {

@@ -10,10 +10,7 @@ use super::*;
 
 fn settings() -> Settings {
     Settings {
-        server: ServerSettings {
-            pinned_port: None,
-            max_body_bytes: 64 * 1024 * 1024,
-        },
+        server: ServerSettings { pinned_port: None, max_body_bytes: 64 * 1024 * 1024 },
         profile: Profile {
             model_id: "gemma-4-pocket".into(),
             source: ModelSource::BuiltInPocket,
@@ -70,15 +67,8 @@ fn ready_one(now: Instant) -> Snapshot {
         load_ms: Some(1234),
         idle_since: Some(now - Duration::from_millis(2500)),
         phase: Some(Phase::Idle),
-        memory: Some(MemoryUse {
-            active_bytes: 5 << 20,
-            peak_bytes: 3 << 30,
-            cache_bytes: 0,
-        }),
-        counters: Counters {
-            successful_requests: 7,
-            ..Counters::default()
-        },
+        memory: Some(MemoryUse { active_bytes: 5 << 20, peak_bytes: 3 << 30, cache_bytes: 0 }),
+        counters: Counters { successful_requests: 7, ..Counters::default() },
         ..snapshot(StateWord::Ready)
     }
 }
@@ -86,12 +76,7 @@ fn ready_one(now: Instant) -> Snapshot {
 #[tokio::test(start_paused = true)]
 async fn a_service_that_has_not_loaded_yet_looks_like_this() {
     let now = Instant::now();
-    insta::assert_json_snapshot!(Ready::look(
-        &settings(),
-        &snapshot(StateWord::Unloaded),
-        false,
-        now
-    ));
+    insta::assert_json_snapshot!(Ready::look(&settings(), &snapshot(StateWord::Unloaded), false, now));
 }
 
 #[tokio::test(start_paused = true)]
@@ -109,9 +94,7 @@ async fn a_cool_down_says_how_long_and_why() {
     let snapshot = Snapshot {
         consecutive_failures: 3,
         cooldown_until: Some(now + Duration::from_millis(14_200)),
-        last_failure: Some(Cause::Load(WorkerFault::ModelMissing {
-            file: "config.json".into(),
-        })),
+        last_failure: Some(Cause::Load(WorkerFault::ModelMissing { file: "config.json".into() })),
         ..snapshot(StateWord::Backoff)
     };
     let ready = Ready::look(&settings(), &snapshot, false, now);
@@ -122,36 +105,21 @@ async fn a_cool_down_says_how_long_and_why() {
 #[test]
 fn health_says_who_it_is() {
     let health = serde_json::to_value(Health::now()).unwrap();
-    assert_eq!(
-        health,
-        serde_json::json!({"ok": true, "service": "hangar", "version": VERSION})
-    );
+    assert_eq!(health, serde_json::json!({"ok": true, "service": "hangar", "version": VERSION}));
 }
 
 #[tokio::test(start_paused = true)]
 async fn readiness_follows_what_would_happen_to_a_request() {
     let now = Instant::now();
     let look = |state, failures, draining| {
-        let snapshot = Snapshot {
-            consecutive_failures: failures,
-            ..snapshot(state)
-        };
+        let snapshot = Snapshot { consecutive_failures: failures, ..snapshot(state) };
         let ready = Ready::look(&settings(), &snapshot, draining, now);
-        (
-            ready.accepting_requests,
-            ready.actively_ready,
-            ready.cold_load_expected,
-        )
+        (ready.accepting_requests, ready.actively_ready, ready.cold_load_expected)
     };
     for state in [StateWord::Ready, StateWord::Busy] {
         assert_eq!(look(state, 0, false), (true, true, false));
     }
-    for state in [
-        StateWord::Unloaded,
-        StateWord::Starting,
-        StateWord::Loading,
-        StateWord::Stopping,
-    ] {
+    for state in [StateWord::Unloaded, StateWord::Starting, StateWord::Loading, StateWord::Stopping] {
         assert_eq!(look(state, 0, false), (true, false, true));
     }
     assert_eq!(look(StateWord::Backoff, 2, false), (true, false, true));

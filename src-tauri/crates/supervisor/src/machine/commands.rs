@@ -8,10 +8,7 @@ use crate::DispatchError;
 impl Machine {
     pub(super) fn demand(&mut self, request: RequestId, effects: &mut Vec<Effect>) {
         if let Some(refusal) = self.refusal() {
-            if matches!(
-                refusal,
-                DispatchError::QueueFull { .. } | DispatchError::WorkerBusy
-            ) {
+            if matches!(refusal, DispatchError::QueueFull { .. } | DispatchError::WorkerBusy) {
                 self.counters.queue_full_rejections += 1;
             }
             self.complete(request, Outcome::Failed(refusal), effects);
@@ -32,10 +29,7 @@ impl Machine {
             }
             State::Failed { .. } | State::Closed => {}
         }
-        effects.push(Effect::Arm {
-            timer: Timer::Queue(request),
-            after_ms: self.limits.queue_max_wait_ms,
-        });
+        effects.push(Effect::Arm { timer: Timer::Queue(request), after_ms: self.limits.queue_max_wait_ms });
     }
 
     pub(super) fn cancel(&mut self, request: RequestId, effects: &mut Vec<Effect>) {
@@ -50,10 +44,7 @@ impl Machine {
     pub(super) fn unload(&mut self, ticket: Ticket, force: bool, effects: &mut Vec<Effect>) {
         match self.state.clone() {
             State::Unloaded | State::Failed { .. } | State::Closed => {
-                effects.push(Effect::Settle {
-                    ticket,
-                    result: Ok(()),
-                });
+                effects.push(Effect::Settle { ticket, result: Ok(()) });
             }
             State::Backoff => {
                 let cause = self.last_failure.clone();
@@ -62,16 +53,10 @@ impl Machine {
                     self.fail_queue(&DispatchError::WorkerNotReady { cause }, effects);
                 }
                 Self::settle(&mut self.restarts, &Err(DispatchError::Cancelled), effects);
-                effects.push(Effect::Settle {
-                    ticket,
-                    result: Ok(()),
-                });
+                effects.push(Effect::Settle { ticket, result: Ok(()) });
             }
             State::Busy { .. } if !force => {
-                effects.push(Effect::Settle {
-                    ticket,
-                    result: Err(DispatchError::UnloadRefused),
-                });
+                effects.push(Effect::Settle { ticket, result: Err(DispatchError::UnloadRefused) });
             }
             State::Busy { request, cancelling } => {
                 if !cancelling {
@@ -94,18 +79,10 @@ impl Machine {
     pub(super) fn restart(&mut self, ticket: Ticket, effects: &mut Vec<Effect>) {
         match self.state.clone() {
             State::Closed => {
-                effects.push(Effect::Settle {
-                    ticket,
-                    result: Err(DispatchError::ShuttingDown),
-                });
+                effects.push(Effect::Settle { ticket, result: Err(DispatchError::ShuttingDown) });
             }
-            State::Stopping {
-                then: Then::Close, ..
-            } => {
-                effects.push(Effect::Settle {
-                    ticket,
-                    result: Err(DispatchError::ShuttingDown),
-                });
+            State::Stopping { then: Then::Close, .. } => {
+                effects.push(Effect::Settle { ticket, result: Err(DispatchError::ShuttingDown) });
             }
             State::Unloaded | State::Backoff | State::Failed { .. } => {
                 self.restarts.push(ticket);
@@ -151,16 +128,10 @@ impl Machine {
     /// Ends a running request for its caller and asks the worker to let go of it.
     pub(super) fn give_up(&mut self, request: RequestId, error: DispatchError, effects: &mut Vec<Effect>) {
         self.complete(request, Outcome::Failed(error), effects);
-        self.enter(State::Busy {
-            request,
-            cancelling: true,
-        });
+        self.enter(State::Busy { request, cancelling: true });
         effects.push(Effect::SendCancel(request));
         let timer = Timer::CancelGrace(request);
-        effects.push(Effect::Arm {
-            timer,
-            after_ms: self.limits.cancel_grace_ms,
-        });
+        effects.push(Effect::Arm { timer, after_ms: self.limits.cancel_grace_ms });
     }
 
     pub(super) fn runs(&self, wanted: RequestId) -> bool {
@@ -192,15 +163,10 @@ impl Machine {
 
     fn refusal(&self) -> Option<DispatchError> {
         match &self.state {
-            State::Closed
-            | State::Stopping {
-                then: Then::Close, ..
-            } => return Some(DispatchError::ShuttingDown),
-            State::Failed { cause }
-            | State::Stopping {
-                then: Then::Fail(cause),
-                ..
-            } => {
+            State::Closed | State::Stopping { then: Then::Close, .. } => {
+                return Some(DispatchError::ShuttingDown);
+            }
+            State::Failed { cause } | State::Stopping { then: Then::Fail(cause), .. } => {
                 return Some(DispatchError::WorkerFailed { cause: cause.clone() });
             }
             State::Backoff if self.cools_down() => {
@@ -214,10 +180,7 @@ impl Machine {
             | State::Loading
             | State::Ready
             | State::Busy { .. }
-            | State::Stopping {
-                then: Then::Unload | Then::Restart | Then::Retry(_),
-                ..
-            }
+            | State::Stopping { then: Then::Unload | Then::Restart | Then::Retry(_), .. }
             | State::Backoff => {}
         }
         let running = u32::from(matches!(self.state, State::Busy { .. }));
@@ -226,9 +189,7 @@ impl Machine {
         } else if self.limits.queue_max_depth == 0 {
             Some(DispatchError::WorkerBusy)
         } else {
-            Some(DispatchError::QueueFull {
-                depth: self.queue_depth(),
-            })
+            Some(DispatchError::QueueFull { depth: self.queue_depth() })
         }
     }
 }

@@ -11,10 +11,7 @@ impl Machine {
             return;
         }
         if protocol != PROTOCOL_VERSION {
-            let cause = Cause::WrongProtocol {
-                expected: PROTOCOL_VERSION,
-                found: protocol,
-            };
+            let cause = Cause::WrongProtocol { expected: PROTOCOL_VERSION, found: protocol };
             self.stop(Then::Fail(cause), true, effects);
             return;
         }
@@ -25,10 +22,7 @@ impl Machine {
                 self.arm_state(self.limits.startup_timeout_ms, effects);
             }
             Verdict::Differs { what } => {
-                let cause = Cause::RuntimeUnverified {
-                    what,
-                    cure: "run `hangar runtime repair`".into(),
-                };
+                let cause = Cause::RuntimeUnverified { what, cure: "run `hangar runtime repair`".into() };
                 self.stop(Then::Fail(cause), false, effects);
             }
         }
@@ -48,20 +42,12 @@ impl Machine {
             return;
         }
         let cause = Cause::Load(fault);
-        let then = if cause.retryable() {
-            Then::Retry(cause)
-        } else {
-            Then::Fail(cause)
-        };
+        let then = if cause.retryable() { Then::Retry(cause) } else { Then::Fail(cause) };
         self.stop(then, false, effects);
     }
 
     pub(super) fn ended(&mut self, request: RequestId, end: RequestEnd, effects: &mut Vec<Effect>) {
-        let State::Busy {
-            request: running,
-            cancelling,
-        } = self.state
-        else {
+        let State::Busy { request: running, cancelling } = self.state else {
             return;
         };
         if running != request {
@@ -152,15 +138,8 @@ impl Machine {
                 }
             }
             Timer::CancelGrace(request) => {
-                if self.state
-                    == (State::Busy {
-                        request,
-                        cancelling: true,
-                    })
-                {
-                    let cause = Cause::Unresponsive {
-                        limit_ms: self.limits.cancel_grace_ms,
-                    };
+                if self.state == (State::Busy { request, cancelling: true }) {
+                    let cause = Cause::Unresponsive { limit_ms: self.limits.cancel_grace_ms };
                     self.stop(Then::Retry(cause), true, effects);
                 }
             }
@@ -218,11 +197,7 @@ impl Machine {
     }
 
     fn drop_running(&mut self, cause: &Cause, effects: &mut Vec<Effect>) {
-        if let State::Busy {
-            request,
-            cancelling: false,
-        } = self.state
-        {
+        if let State::Busy { request, cancelling: false } = self.state {
             let error = DispatchError::WorkerCrashed { cause: cause.clone() };
             self.complete(request, Outcome::Failed(error), effects);
         }
@@ -246,10 +221,7 @@ impl Machine {
             Self::settle(&mut self.restarts, &Err(error), effects);
         } else {
             let tried = usize::try_from(self.failures.saturating_sub(1)).unwrap_or(usize::MAX);
-            self.backoff_ms = FIRST_BACKOFFS_MS
-                .get(tried)
-                .copied()
-                .unwrap_or(self.limits.cooldown_ms);
+            self.backoff_ms = FIRST_BACKOFFS_MS.get(tried).copied().unwrap_or(self.limits.cooldown_ms);
         }
         self.enter(State::Backoff);
         self.arm_state(self.backoff_ms, effects);

@@ -28,44 +28,16 @@ pub(crate) struct Ticket(pub u64);
 pub(crate) enum Event {
     Demand(RequestId),
     Cancel(RequestId),
-    Unload {
-        ticket: Ticket,
-        force: bool,
-    },
-    Restart {
-        ticket: Ticket,
-    },
+    Unload { ticket: Ticket, force: bool },
+    Restart { ticket: Ticket },
     Shutdown,
-    SpawnFailed {
-        generation: Generation,
-        cause: Cause,
-    },
-    Exited {
-        generation: Generation,
-        status: String,
-        stderr_tail: Vec<String>,
-    },
-    Hello {
-        generation: Generation,
-        protocol: u32,
-        verdict: Verdict,
-    },
-    Loaded {
-        generation: Generation,
-    },
-    LoadFailed {
-        generation: Generation,
-        fault: WorkerFault,
-    },
-    Ended {
-        generation: Generation,
-        request: RequestId,
-        end: RequestEnd,
-    },
-    ProtocolBroken {
-        generation: Generation,
-        what: String,
-    },
+    SpawnFailed { generation: Generation, cause: Cause },
+    Exited { generation: Generation, status: String, stderr_tail: Vec<String> },
+    Hello { generation: Generation, protocol: u32, verdict: Verdict },
+    Loaded { generation: Generation },
+    LoadFailed { generation: Generation, fault: WorkerFault },
+    Ended { generation: Generation, request: RequestId, end: RequestEnd },
+    ProtocolBroken { generation: Generation, what: String },
     TimerFired(Timer),
 }
 
@@ -203,12 +175,8 @@ impl Machine {
             | Event::ProtocolBroken { generation, .. }
                 if generation != self.generation || !self.child_lives() => {}
             Event::SpawnFailed { cause, .. } => self.child_gone(cause, &mut effects),
-            Event::Exited {
-                status, stderr_tail, ..
-            } => self.exited(status, stderr_tail, &mut effects),
-            Event::Hello {
-                protocol, verdict, ..
-            } => self.hello(protocol, verdict, &mut effects),
+            Event::Exited { status, stderr_tail, .. } => self.exited(status, stderr_tail, &mut effects),
+            Event::Hello { protocol, verdict, .. } => self.hello(protocol, verdict, &mut effects),
             Event::Loaded { .. } => self.loaded(&mut effects),
             Event::LoadFailed { fault, .. } => self.load_failed(fault, &mut effects),
             Event::Ended { request, end, .. } => self.ended(request, end, &mut effects),
@@ -272,10 +240,7 @@ impl Machine {
     }
 
     fn arm_state(&self, after_ms: u64, effects: &mut Vec<Effect>) {
-        effects.push(Effect::Arm {
-            timer: Timer::State { epoch: self.epoch },
-            after_ms,
-        });
+        effects.push(Effect::Arm { timer: Timer::State { epoch: self.epoch }, after_ms });
     }
 
     fn start(&mut self, effects: &mut Vec<Effect>) {
@@ -301,16 +266,10 @@ impl Machine {
     /// Ready with nothing to do, or busy with the head of the queue.
     fn proceed(&mut self, effects: &mut Vec<Effect>) {
         if let Some(request) = self.queue.pop_front() {
-            self.enter(State::Busy {
-                request,
-                cancelling: false,
-            });
+            self.enter(State::Busy { request, cancelling: false });
             effects.push(Effect::Dispatch(request));
             let timer = Timer::Request(request);
-            effects.push(Effect::Arm {
-                timer,
-                after_ms: self.limits.request_timeout_ms,
-            });
+            effects.push(Effect::Arm { timer, after_ms: self.limits.request_timeout_ms });
         } else {
             self.enter(State::Ready);
             if let Some(idle_ms) = self.limits.idle_unload_ms {
@@ -335,10 +294,7 @@ impl Machine {
 
     fn settle(tickets: &mut Vec<Ticket>, result: &Result<(), DispatchError>, effects: &mut Vec<Effect>) {
         for ticket in tickets.drain(..) {
-            effects.push(Effect::Settle {
-                ticket,
-                result: result.clone(),
-            });
+            effects.push(Effect::Settle { ticket, result: result.clone() });
         }
     }
 }

@@ -19,9 +19,7 @@ fn profile() -> Profile {
 
 fn with(fields: Value) -> Result<ChatRequest, ApiError> {
     let mut body = json!({"messages": [{"role": "user", "content": "hi"}]});
-    body.as_object_mut()
-        .unwrap()
-        .extend(fields.as_object().unwrap().clone());
+    body.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
     read(&body, &profile())
 }
 
@@ -31,11 +29,7 @@ fn messages(list: Value) -> Result<Vec<Message>, ApiError> {
 
 fn refused(result: Result<impl std::fmt::Debug, ApiError>) -> (u16, &'static str, Option<String>) {
     let error = result.unwrap_err();
-    (
-        error.status().as_u16(),
-        error.code().word(),
-        error.param().map(str::to_owned),
-    )
+    (error.status().as_u16(), error.code().word(), error.param().map(str::to_owned))
 }
 
 fn at(param: &str) -> (u16, &'static str, Option<String>) {
@@ -52,14 +46,7 @@ fn the_smallest_request_gets_the_profile_s_defaults() {
     assert_eq!(request.messages, [Message::text(Role::User, "hi")]);
     assert!(!request.stream && !request.include_usage);
     assert_eq!(request.limit, TokenLimit::Default(4095));
-    assert_eq!(
-        request.sampling,
-        Sampling {
-            temperature: 0.25,
-            top_p: 0.5,
-            seed: None
-        }
-    );
+    assert_eq!(request.sampling, Sampling { temperature: 0.25, top_p: 0.5, seed: None });
 }
 
 #[test]
@@ -71,14 +58,7 @@ fn every_supported_field_is_read() {
     .unwrap();
     assert!(request.stream && request.include_usage);
     assert_eq!(request.limit, TokenLimit::Named(7));
-    assert_eq!(
-        request.sampling,
-        Sampling {
-            temperature: 2.0,
-            top_p: 1.0,
-            seed: Some(42)
-        }
-    );
+    assert_eq!(request.sampling, Sampling { temperature: 2.0, top_p: 1.0, seed: Some(42) });
 }
 
 #[test]
@@ -93,28 +73,16 @@ fn seeds_of_both_signs_up_to_64_bits_are_taken_and_stay_apart() {
 
 #[test]
 fn an_explicit_limit_over_the_window_is_left_to_the_worker_to_refuse_with_figures() {
-    assert_eq!(
-        with(json!({"max_tokens": 100_000})).unwrap().limit,
-        TokenLimit::Named(100_000)
-    );
-    assert_eq!(
-        with(json!({"max_tokens": u64::MAX})).unwrap().limit,
-        TokenLimit::Named(u32::MAX)
-    );
+    assert_eq!(with(json!({"max_tokens": 100_000})).unwrap().limit, TokenLimit::Named(100_000));
+    assert_eq!(with(json!({"max_tokens": u64::MAX})).unwrap().limit, TokenLimit::Named(u32::MAX));
 }
 
 #[test]
 fn numbers_out_of_range_name_their_field() {
     for (field, values) in [
-        (
-            "temperature",
-            vec![json!(-0.1), json!(2.1), json!("1"), json!([])],
-        ),
+        ("temperature", vec![json!(-0.1), json!(2.1), json!("1"), json!([])]),
         ("top_p", vec![json!(0), json!(1.01), json!(-1), json!("1")]),
-        (
-            "max_tokens",
-            vec![json!(0), json!(-1), json!(1.5), json!("5"), json!(true)],
-        ),
+        ("max_tokens", vec![json!(0), json!(-1), json!(1.5), json!("5"), json!(true)]),
         ("max_completion_tokens", vec![json!(0), json!({})]),
         ("stream", vec![json!("true"), json!(1)]),
         ("stream_options", vec![json!(true), json!([])]),
@@ -144,12 +112,7 @@ fn a_body_that_is_no_object_is_refused() {
 
 #[test]
 fn messages_must_be_there_be_an_array_and_hold_one() {
-    for body in [
-        json!({}),
-        json!({"messages": null}),
-        json!({"messages": "hi"}),
-        json!({"messages": []}),
-    ] {
+    for body in [json!({}), json!({"messages": null}), json!({"messages": "hi"}), json!({"messages": []})] {
         assert_eq!(refused(read(&body, &profile())), at("messages"), "{body}");
     }
 }
@@ -158,10 +121,7 @@ fn messages_must_be_there_be_an_array_and_hold_one() {
 fn an_unknown_model_names_the_known_one() {
     let error = with(json!({"model": "gpt-4"})).unwrap_err();
     assert!(error.to_string().contains("gemma-4-pocket"), "{error}");
-    assert_eq!(
-        refused(Err::<(), _>(error)),
-        (404, "model_not_found", Some("model".into()))
-    );
+    assert_eq!(refused(Err::<(), _>(error)), (404, "model_not_found", Some("model".into())));
 }
 
 #[test]
@@ -176,13 +136,7 @@ fn content_is_a_string_one_part_or_parts() {
     ]))
     .unwrap();
     let text = |text: &str| Part::Text(text.to_owned());
-    assert_eq!(
-        read[1],
-        Message {
-            role: Role::System,
-            parts: vec![text("d")]
-        }
-    );
+    assert_eq!(read[1], Message { role: Role::System, parts: vec![text("d")] });
     assert_eq!(read[2].parts, [text("a"), text("b")]);
     assert_eq!(read[3].parts, [text("c")]);
     assert!(read[4].parts.is_empty() && read[5].parts.is_empty());
@@ -202,18 +156,9 @@ fn ill_made_messages_name_the_very_field() {
             json!([{"role": "user", "content": "a"}, {"role": "user", "content": ["b"]}]),
             "messages[1].content[0]",
         ),
-        (
-            json!([{"role": "user", "content": [{"text": "b"}]}]),
-            "messages[0].content[0].type",
-        ),
-        (
-            json!([{"role": "user", "content": [{"type": "text"}]}]),
-            "messages[0].content[0].text",
-        ),
-        (
-            json!([{"role": "user", "content": [{"type": "text", "text": 1}]}]),
-            "messages[0].content[0].text",
-        ),
+        (json!([{"role": "user", "content": [{"text": "b"}]}]), "messages[0].content[0].type"),
+        (json!([{"role": "user", "content": [{"type": "text"}]}]), "messages[0].content[0].text"),
+        (json!([{"role": "user", "content": [{"type": "text", "text": 1}]}]), "messages[0].content[0].text"),
     ] {
         assert_eq!(refused(messages(list)), at(param));
     }
@@ -221,12 +166,9 @@ fn ill_made_messages_name_the_very_field() {
 
 #[test]
 fn media_is_refused_as_a_modality() {
-    for (kind, modality) in [
-        ("image_url", "image"),
-        ("input_audio", "audio"),
-        ("video_url", "video"),
-        ("file", "document"),
-    ] {
+    for (kind, modality) in
+        [("image_url", "image"), ("input_audio", "audio"), ("video_url", "video"), ("file", "document")]
+    {
         let list = json!([{"role": "user", "content": [{"type": "text", "text": "a"}, {"type": kind}]}]);
         let error = messages(list).unwrap_err();
         assert!(error.to_string().contains(modality), "{error}");
@@ -244,15 +186,9 @@ fn tools_in_the_history_and_unknown_parts_are_not_supported() {
     let calls = json!([{"role": "assistant", "content": null, "tool_calls": [{"id": "a"}]}]);
     assert_eq!(refused(messages(calls)), unsupported("messages[0].tool_calls"));
     let part = json!([{"role": "user", "content": [{"type": "hologram"}]}]);
-    assert_eq!(
-        refused(messages(part)),
-        unsupported("messages[0].content[0].type")
-    );
+    assert_eq!(refused(messages(part)), unsupported("messages[0].content[0].type"));
     let thinking = json!([{"role": "user", "content": [{"type": "thinking"}]}]);
-    assert_eq!(
-        refused(messages(thinking)),
-        unsupported("messages[0].content[0].type")
-    );
+    assert_eq!(refused(messages(thinking)), unsupported("messages[0].content[0].type"));
 }
 
 #[test]
@@ -261,18 +197,10 @@ fn values_that_ask_for_nothing_are_accepted_and_others_named() {
         ("n", vec![json!(1)], json!(2)),
         ("stop", vec![json!([]), json!("")], json!("END")),
         ("tools", vec![json!([])], json!([{"type": "function"}])),
-        (
-            "tool_choice",
-            vec![json!("auto"), json!("none")],
-            json!("required"),
-        ),
+        ("tool_choice", vec![json!("auto"), json!("none")], json!("required")),
         ("functions", vec![json!([])], json!([{}])),
         ("function_call", vec![json!("auto")], json!({"name": "f"})),
-        (
-            "response_format",
-            vec![json!({"type": "text"})],
-            json!({"type": "json_object"}),
-        ),
+        ("response_format", vec![json!({"type": "text"})], json!({"type": "json_object"})),
         ("logit_bias", vec![json!({})], json!({"5": 1})),
         ("logprobs", vec![json!(false)], json!(true)),
         ("top_logprobs", vec![json!(0)], json!(3)),

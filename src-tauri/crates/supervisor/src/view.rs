@@ -1,0 +1,95 @@
+//! What is published of a worker: the machine's state beside what the child said of itself.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hangar_protocol::{MemoryUse, ModelFacts, Phase};
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use crate::link::Link;
+use crate::machine::Machine;
+use crate::{Limits, Snapshot, StateWord};
+
+/// What is known of the living child.
+#[derive(Debug, Default)]
+pub(crate) struct ChildView {
+    pub(crate) link: Option<Link>,
+    /// Asked to end before it was born.
+    pub(crate) doomed: bool,
+    pub(crate) model: Option<ModelFacts>,
+    pub(crate) load_ms: Option<u64>,
+    pub(crate) phase: Option<(Phase, u64, u64)>,
+    pub(crate) memory: Option<MemoryUse>,
+}
+
+/// Makes snapshots and hands them out.
+#[derive(Debug)]
+pub(crate) struct Publisher {
+    limits: Limits,
+    snapshots: watch::Sender<Arc<Snapshot>>,
+    idle_since: Option<Instant>,
+    cooldown_until: Option<Instant>,
+}
+
+impl Publisher {
+    pub(crate) fn new(limits: Limits, snapshots: watch::Sender<Arc<Snapshot>>) -> Self {
+        Self { limits, snapshots, idle_since: None, cooldown_until: None }
+    }
+
+    /// Until the next start in backoff, in milliseconds.
+    pub(crate) fn cooldown_ms(&self) -> u64 {
+        let left = self.cooldown_until.map(|until| until.saturating_duration_since(Instant::now()));
+        u64::try_from(left.unwrap_or_default().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// Publishes what has changed since the last time.
+    pub(crate) fn publish(&mut self, machine: &Machine, child: &ChildView) {
+        let word = machine.word();
+        self.follow(word, machine.backoff_ms());
+        // Beats come twice a second; what the lifecycle knows better is not left to them.
+        let (phase, phase_done, phase_total) = match (word, child.phase) {
+            (StateWord::Ready, _) => (Some(Phase::Idle), 0, 0),
+            (_, Some((phase, done, total))) => (Some(phase), done, total),
+            (_, None) => (None, 0, 0),
+        };
+        let snapshot = Snapshot {
+            state: word,
+            pid: child.link.as_ref().map(|link| link.pid),
+            model: child.model.clone(),
+            load_ms: child.load_ms,
+            queue_depth: machine.queue_depth(),
+            queue_max_depth: self.limits.queue_max_depth,
+            last_failure: machine.last_failure().cloned(),
+            consecutive_failures: machine.failures(),
+            cooldown_until: self.cooldown_until,
+            idle_since: self.idle_since,
+            phase,
+            phase_done,
+            phase_total,
+            memory: child.memory,
+            counters: machine.counters(),
+        };
+        self.snapshots.send_if_modified(|current| {
+            let changed = **current != snapshot;
+            if changed {
+                *current = Arc::new(snapshot);
+            }
+            changed
+        });
+    }
+
+    fn follow(&mut self, word: StateWord, backoff_ms: u64) {
+        let before = self.snapshots.borrow().state;
+        self.idle_since = match (word, self.idle_since) {
+            (StateWord::Ready, None) => Some(Instant::now()),
+            (StateWord::Ready, since) => since,
+            (_, _) => None,
+        };
+        self.cooldown_until = match (word, before, self.cooldown_until) {
+            (StateWord::Backoff, StateWord::Backoff, Some(until)) => Some(until),
+            (StateWord::Backoff, _, _) => Some(Instant::now() + Duration::from_millis(backoff_ms)),
+            (_, _, _) => None,
+        };
+    }
+}

@@ -1,0 +1,157 @@
+//! What a scripted worker is told to do.
+
+use std::path::Path;
+
+use hangar_protocol::{PROTOCOL_VERSION, Piece, Verdict, WorkerFault};
+use serde_json::Value;
+
+/// What one life of the worker does.
+#[derive(Clone, Debug)]
+pub struct Life {
+    /// Time before the hello, in milliseconds.
+    pub hello_delay_ms: u64,
+    /// Protocol version to claim.
+    pub protocol: u32,
+    /// Runtime verdict to claim.
+    pub verdict: Verdict,
+    /// Time to load, in milliseconds.
+    pub load_delay_ms: u64,
+    /// Fault to fail the load with.
+    pub load_fault: Option<WorkerFault>,
+    /// Pieces of an answer, sent one by one; written as strings where they are text.
+    pub pieces: Vec<Piece>,
+    /// Window to claim; a request over it fails as a real one does.
+    pub window_tokens: u32,
+    /// Time before each piece, in milliseconds.
+    pub piece_delay_ms: u64,
+    /// How an answer ends.
+    pub ending: Ending,
+    /// Whether cancels are looked at.
+    pub heeds_cancel: bool,
+    /// Whether a shutdown is carried out.
+    pub heeds_shutdown: bool,
+    /// Whether beats are sent.
+    pub beats: bool,
+}
+
+/// How a scripted answer ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// In order.
+    Finish,
+    /// At the token limit.
+    Length,
+    /// The process ends with [`STATUS_SCRIPTED_CRASH`].
+    Crash,
+    /// The process ends with status 0.
+    ExitInOrder,
+    /// Nothing more comes.
+    Wedge,
+    /// A line that is not a frame.
+    Garbage,
+    /// A line over the limit.
+    Oversized,
+    /// An engine fault.
+    Fault,
+}
+
+impl Default for Life {
+    fn default() -> Self {
+        Self {
+            hello_delay_ms: 0,
+            protocol: PROTOCOL_VERSION,
+            verdict: Verdict::Verified,
+            load_delay_ms: 0,
+            load_fault: None,
+            pieces: vec![text("hello "), text("world")],
+            window_tokens: u32::MAX,
+            piece_delay_ms: 0,
+            ending: Ending::Finish,
+            heeds_cancel: true,
+            heeds_shutdown: true,
+            beats: true,
+        }
+    }
+}
+
+impl Life {
+    /// Reads a life from JSON; keys left out keep their defaults, unknown words are an error.
+    ///
+    /// # Errors
+    /// Names the key that cannot be read.
+    pub fn from_json(value: &Value) -> Result<Self, String> {
+        let mut life = Self::default();
+        let Some(object) = value.as_object() else {
+            return Err("a life is an object".into());
+        };
+        for (key, value) in object {
+            let wrong = || format!("key {key} has a value that cannot be used: {value}");
+            match key.as_str() {
+                "hello_delay_ms" => life.hello_delay_ms = value.as_u64().ok_or_else(wrong)?,
+                "protocol" => life.protocol = serde_json::from_value(value.clone()).map_err(|_| wrong())?,
+                "verdict" => life.verdict = serde_json::from_value(value.clone()).map_err(|_| wrong())?,
+                "load_delay_ms" => life.load_delay_ms = value.as_u64().ok_or_else(wrong)?,
+                "load_fault" => {
+                    life.load_fault = serde_json::from_value(value.clone()).map_err(|_| wrong())?
+                }
+                "pieces" => {
+                    let list = value.as_array().ok_or_else(wrong)?;
+                    life.pieces = list.iter().map(piece_of).collect::<Option<_>>().ok_or_else(wrong)?;
+                }
+                "window_tokens" => {
+                    life.window_tokens = serde_json::from_value(value.clone()).map_err(|_| wrong())?;
+                }
+                "piece_delay_ms" => life.piece_delay_ms = value.as_u64().ok_or_else(wrong)?,
+                "ending" => life.ending = value.as_str().and_then(Ending::from_word).ok_or_else(wrong)?,
+                "heeds_cancel" => life.heeds_cancel = value.as_bool().ok_or_else(wrong)?,
+                "heeds_shutdown" => life.heeds_shutdown = value.as_bool().ok_or_else(wrong)?,
+                "beats" => life.beats = value.as_bool().ok_or_else(wrong)?,
+                _ => return Err(format!("key {key} is unknown")),
+            }
+        }
+        Ok(life)
+    }
+}
+
+impl Ending {
+    fn from_word(word: &str) -> Option<Self> {
+        Some(match word {
+            "finish" => Self::Finish,
+            "length" => Self::Length,
+            "crash" => Self::Crash,
+            "exit_in_order" => Self::ExitInOrder,
+            "wedge" => Self::Wedge,
+            "garbage" => Self::Garbage,
+            "oversized" => Self::Oversized,
+            "fault" => Self::Fault,
+            _ => return None,
+        })
+    }
+}
+
+/// Picks the life of this start: the script file holds an array of lives, and a counter beside it says how
+/// often it was started; the last life repeats.
+///
+/// # Errors
+/// What cannot be read, as text for the log.
+pub fn next_life(script: &Path) -> Result<Life, String> {
+    let text = std::fs::read_to_string(script).map_err(|error| error.to_string())?;
+    let lives: Vec<Value> = serde_json::from_str(&text).map_err(|error| error.to_string())?;
+    let counter = script.with_extension("starts");
+    let starts =
+        std::fs::read_to_string(&counter).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0_usize);
+    std::fs::write(&counter, (starts + 1).to_string()).map_err(|error| error.to_string())?;
+    let life = lives.get(starts).or(lives.last()).ok_or("a script holds at least one life")?;
+    Life::from_json(life)
+}
+
+fn text(text: &str) -> Piece {
+    Piece::Text { text: text.to_owned() }
+}
+
+fn piece_of(value: &Value) -> Option<Piece> {
+    match value.as_str() {
+        Some(written) => Some(text(written)),
+        None => serde_json::from_value(value.clone()).ok(),
+    }
+}
