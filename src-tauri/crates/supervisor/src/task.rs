@@ -243,12 +243,11 @@ impl Task {
     }
 
     fn complete(&mut self, request: RequestId, outcome: Outcome) {
-        let outcome = match outcome {
-            Outcome::Failed(DispatchError::CoolingDown { failures, .. }) => {
-                let remaining_ms = self.publisher.cooldown_ms();
-                Outcome::Failed(DispatchError::CoolingDown { remaining_ms, failures })
-            }
-            outcome => outcome,
+        let outcome = if let Outcome::Failed(DispatchError::CoolingDown { failures, .. }) = outcome {
+            let remaining_ms = self.publisher.cooldown_ms();
+            Outcome::Failed(DispatchError::CoolingDown { remaining_ms, failures })
+        } else {
+            outcome
         };
         self.requests.complete(request, outcome);
     }
