@@ -23,6 +23,7 @@ function pageSteps() {
     "0",
     "ui",
     ".ci",
+    "icons",
     "tests/real",
   ];
   const prettier = [
@@ -32,6 +33,7 @@ function pageSteps() {
     "--check",
     "ui",
     ".ci",
+    "icons",
     "tests/real",
     "package.json",
   ];
@@ -43,6 +45,7 @@ function pageSteps() {
     one("page lint", "checks", eslint),
     one("page types", "checks", types),
     one("page tests", "page", vitest),
+    one("icon tests", "page", [process.execPath, "--test", "icons/icons.test.mjs"]),
     one("set-up tests", "page", [process.execPath, "--test", ".ci/setup/"]),
   ];
 }
