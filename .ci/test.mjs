@@ -52,7 +52,7 @@ function pageSteps() {
 
 function rustSteps() {
   const env = testEnvironment();
-  const lint = ["cargo", "clippy", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"];
+  const lint = ["cargo", "clippy", "--locked", "--all-targets", "--", "-D", "warnings"];
   return [
     {
       name: "rust format",

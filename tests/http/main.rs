@@ -8,5 +8,6 @@ mod client;
 mod ending;
 mod guard;
 mod rig;
+mod service;
 mod state;
 mod stream;

@@ -5,8 +5,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use hangar_config::Settings;
 use hangar_supervisor::WorkerHandle;
+use tokio::sync::watch;
 
 use crate::flight::Flights;
+use crate::switch::Switch;
+use crate::views::PanelSnapshot;
 
 /// Shared by all routes; clones are cheap.
 #[derive(Clone, Debug)]
@@ -17,6 +20,10 @@ pub(crate) struct App {
     pub(crate) worker: WorkerHandle,
     /// Answers under way.
     pub(crate) flights: Flights,
+    /// Turns the service off and on.
+    pub(crate) switch: Switch,
+    /// What the page shows.
+    pub(crate) panel: watch::Receiver<Arc<PanelSnapshot>>,
     /// The port listened on.
     pub(crate) port: u16,
     /// When the service began, in unix seconds.

@@ -1,7 +1,7 @@
 //! Answers under way: how many, how long they take, and whether new ones may begin.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::sync::watch;
 
@@ -11,11 +11,27 @@ pub(crate) struct Flights {
     shared: Arc<Shared>,
 }
 
+/// Whether answers may begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Door {
+    /// They may.
+    Open,
+    /// The service is switched off; it can be switched on again.
+    Stopped,
+    /// The process is ending.
+    Ending,
+}
+
 #[derive(Debug)]
 struct Shared {
-    draining: AtomicBool,
-    under_way: watch::Sender<usize>,
+    traffic: watch::Sender<Traffic>,
     usual_ms: AtomicU64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Traffic {
+    door: Door,
+    under_way: usize,
 }
 
 /// One answer under way; it is over when this is dropped.
@@ -26,40 +42,49 @@ pub(crate) struct Flight {
 
 impl Flights {
     pub(crate) fn new() -> Self {
-        let shared = Shared {
-            draining: AtomicBool::new(false),
-            under_way: watch::Sender::new(0),
-            usual_ms: AtomicU64::new(0),
-        };
-        Self { shared: Arc::new(shared) }
+        let traffic = watch::Sender::new(Traffic { door: Door::Open, under_way: 0 });
+        Self { shared: Arc::new(Shared { traffic, usual_ms: AtomicU64::new(0) }) }
     }
 
-    /// Begins an answer, unless the service is ending.
-    pub(crate) fn begin(&self) -> Option<Flight> {
-        let mut begun = false;
-        // Under the count's lock, so that nothing begins between the last look and the end.
-        self.shared.under_way.send_modify(|count| {
-            begun = !self.shared.draining.load(Ordering::SeqCst);
-            *count += usize::from(begun);
+    /// Begins an answer, or says what is in the way.
+    pub(crate) fn begin(&self) -> Result<Flight, Door> {
+        let mut door = Door::Open;
+        // Under the one lock, so that nothing begins between the last look and the end.
+        self.shared.traffic.send_modify(|traffic| {
+            door = traffic.door;
+            traffic.under_way += usize::from(door == Door::Open);
         });
-        begun.then(|| Flight { shared: self.shared.clone() })
+        match door {
+            Door::Open => Ok(Flight { shared: self.shared.clone() }),
+            Door::Stopped | Door::Ending => Err(door),
+        }
     }
 
-    /// Lets nothing new begin.
-    pub(crate) fn drain(&self) {
-        self.shared.under_way.send_modify(|_| self.shared.draining.store(true, Ordering::SeqCst));
+    /// Sets the door; an ending is never taken back.
+    pub(crate) fn set(&self, door: Door) {
+        self.shared.traffic.send_modify(|traffic| {
+            if traffic.door != Door::Ending {
+                traffic.door = door;
+            }
+        });
     }
 
-    /// Whether the service is ending.
-    pub(crate) fn is_draining(&self) -> bool {
-        self.shared.draining.load(Ordering::SeqCst)
+    /// Whether answers may begin.
+    pub(crate) fn door(&self) -> Door {
+        self.shared.traffic.borrow().door
+    }
+
+    /// Returns once the door is another than this.
+    pub(crate) async fn door_left(&self, door: Door) {
+        let mut traffic = self.shared.traffic.subscribe();
+        // The sender lives in self, so waiting cannot fail.
+        drop(traffic.wait_for(|traffic| traffic.door != door).await);
     }
 
     /// Returns when no answer is under way.
     pub(crate) async fn landed(&self) {
-        let mut counts = self.shared.under_way.subscribe();
-        // The sender lives in self, so waiting cannot fail.
-        drop(counts.wait_for(|count| *count == 0).await);
+        let mut traffic = self.shared.traffic.subscribe();
+        drop(traffic.wait_for(|traffic| traffic.under_way == 0).await);
     }
 
     /// When trying again makes sense with that many ahead: about as long as they usually take.
@@ -82,7 +107,7 @@ impl Flight {
 
 impl Drop for Flight {
     fn drop(&mut self) {
-        self.shared.under_way.send_modify(|count| *count = count.saturating_sub(1));
+        self.shared.traffic.send_modify(|traffic| traffic.under_way = traffic.under_way.saturating_sub(1));
     }
 }
 
@@ -91,11 +116,11 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn draining_lets_nothing_new_begin_and_ends_with_the_last_answer() {
+    async fn a_closed_door_lets_nothing_new_begin_and_ends_with_the_last_answer() {
         let flights = Flights::new();
         let flight = flights.begin().unwrap();
-        flights.drain();
-        assert!(flights.begin().is_none());
+        flights.set(Door::Ending);
+        assert_eq!(flights.begin().unwrap_err(), Door::Ending);
         let waiting = tokio::spawn({
             let flights = flights.clone();
             async move { flights.landed().await }
@@ -104,6 +129,18 @@ mod tests {
         assert!(!waiting.is_finished());
         drop(flight);
         waiting.await.unwrap();
+    }
+
+    #[test]
+    fn a_stopped_service_opens_again_and_an_ending_one_never() {
+        let flights = Flights::new();
+        flights.set(Door::Stopped);
+        assert_eq!(flights.begin().unwrap_err(), Door::Stopped);
+        flights.set(Door::Open);
+        assert!(flights.begin().is_ok());
+        flights.set(Door::Ending);
+        flights.set(Door::Open);
+        assert_eq!(flights.door(), Door::Ending);
     }
 
     #[test]

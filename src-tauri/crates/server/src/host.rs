@@ -13,7 +13,8 @@ use crate::instance::{Instance, InstanceError, InstanceHint};
 use crate::launcher::{RuntimeLauncher, limits, load_order};
 use crate::port::{self, Listeners, PortError};
 use crate::server::{Server, Wish};
-use crate::views::VERSION;
+use crate::switch::Switch;
+use crate::views::{PanelSnapshot, VERSION};
 
 /// Listens already; [`Host::run`] answers.
 #[derive(Debug)]
@@ -89,6 +90,16 @@ impl Host {
     /// What a person should know about how it came up, such as another port than before.
     pub fn notes(&self) -> &[String] {
         &self.notes
+    }
+
+    /// Turns the service off and on.
+    pub fn switch(&self) -> Switch {
+        self.server.switch()
+    }
+
+    /// Follows what the page shows.
+    pub fn panel(&self) -> watch::Receiver<Arc<PanelSnapshot>> {
+        self.server.panel()
     }
 
     /// Answers until the wish changes; then ends in order and gives the folder back.

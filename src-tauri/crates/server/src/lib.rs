@@ -18,9 +18,11 @@ mod instance;
 mod json;
 mod launcher;
 mod log;
+mod panel;
 mod port;
 mod routes;
 mod server;
+mod switch;
 mod views;
 
 pub use error::{ApiError, ErrorCode};
@@ -31,4 +33,7 @@ pub use instance::{Inspection, Instance, InstanceError, InstanceHint, inspect};
 pub use launcher::{RuntimeLauncher, limits, load_order};
 pub use port::{FIRST_PORT, Listeners, PortError, open as open_listeners};
 pub use server::{Server, ServerBuilder, Wish};
-pub use views::{SERVICE, VERSION};
+pub use switch::Switch;
+pub use views::{
+    MemoryView, PanelSnapshot, ProfileView, QueueView, RequestsView, SERVICE, ServiceView, VERSION,
+};

@@ -20,10 +20,13 @@ use tower_http::set_header::SetResponseHeaderLayer;
 
 use crate::app::{App, unix_seconds};
 use crate::chat;
-use crate::flight::Flights;
+use crate::flight::{Door, Flights};
 use crate::guard::guard;
 use crate::log::log;
-use crate::routes::{self, admin, nothing_here, page, state};
+use crate::panel::Panel;
+use crate::routes::{self, admin, events, nothing_here, page, state};
+use crate::switch::Switch;
+use crate::views::PanelSnapshot;
 
 /// Longest time that running answers are given to end when the service ends.
 const DRAIN_LIMIT: Duration = Duration::from_secs(10);
@@ -75,6 +78,16 @@ impl Server {
         }
     }
 
+    /// Turns the service off and on.
+    pub fn switch(&self) -> Switch {
+        self.app.switch.clone()
+    }
+
+    /// Follows what the page shows.
+    pub fn panel(&self) -> watch::Receiver<Arc<PanelSnapshot>> {
+        self.app.panel.clone()
+    }
+
     /// All routes with everything that stands before them; admin routes need a peer address
     /// (`axum::extract::ConnectInfo<SocketAddr>` among the request's extensions).
     pub fn router(&self) -> Router {
@@ -95,6 +108,9 @@ impl Server {
             .route(routes::CHAT, post(chat::complete))
             .route(routes::UNLOAD, post(admin::unload))
             .route(routes::RESTART, post(admin::restart))
+            .route(routes::START_SERVICE, post(admin::start_service))
+            .route(routes::STOP_SERVICE, post(admin::stop_service))
+            .route(routes::EVENTS, get(events::follow))
             .method_not_allowed_fallback(nothing_here)
             .fallback_service(page::page(self.page_dir.clone()))
             .layer(before_every_route)
@@ -118,7 +134,7 @@ impl Server {
             serving.spawn(axum::serve(listener, service).with_graceful_shutdown(until_closed).into_future());
         }
         drop(wish.wait_for(|wish| *wish != Wish::Run).await);
-        self.app.flights.drain();
+        self.app.flights.set(Door::Ending);
         tracing::info!("shutting down");
         tokio::select! {
             () = self.app.flights.landed() => {}
@@ -156,14 +172,20 @@ impl ServerBuilder {
         self
     }
 
-    /// The server.
+    /// The server; needs a tokio runtime.
     pub fn build(self) -> Server {
+        let settings = Arc::new(self.settings);
+        let flights = Flights::new();
+        let started_at = unix_seconds();
+        let panel = Panel::new(&settings, self.port, started_at, self.worker.clone(), flights.clone());
         let app = App {
-            settings: Arc::new(self.settings),
+            switch: Switch::new(flights.clone(), self.worker.clone()),
+            panel: panel.watch(),
+            settings,
             worker: self.worker,
-            flights: Flights::new(),
+            flights,
             port: self.port,
-            started_at: unix_seconds(),
+            started_at,
             still_here_after: self.still_here_after,
         };
         Server { app, page_dir: self.page_dir }

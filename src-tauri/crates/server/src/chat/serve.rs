@@ -22,7 +22,7 @@ use crate::{body, ident, json};
 /// Answers one request, whole or as a stream.
 pub(crate) async fn complete(State(app): State<App>, request: Request) -> Result<Response, ApiError> {
     let arrived = Instant::now();
-    let flight = app.flights.begin().ok_or(ApiError::ShuttingDown)?;
+    let flight = app.flights.begin()?;
     let (parts, content) = request.into_parts();
     let bytes = body::read(content, app.settings.server.max_body_bytes).await?;
     let wanted = request::read(&json::parse(&bytes)?, &app.settings.profile)?;

@@ -12,6 +12,7 @@ use serde::Serialize;
 pub use code::ErrorCode;
 pub(crate) use dispatch::from_dispatch;
 
+use crate::flight::Door;
 use crate::guard::Refusal;
 
 /// Why a request is not answered as asked: what happened, and what to do about it.
@@ -146,6 +147,9 @@ pub enum ApiError {
     /// The service ends.
     #[error("Hangar is shutting down. Send the request again once it runs.")]
     ShuttingDown,
+    /// The service is switched off.
+    #[error("Hangar is stopped. Press Start on its page or in its menu.")]
+    Stopped,
     /// The runtime is not as pinned.
     #[error("The Python runtime is not as pinned: {what}. {cure}.")]
     RuntimeUnverified {
@@ -186,6 +190,7 @@ impl ApiError {
             Self::WorkerStalled { .. } => ErrorCode::WorkerStalled,
             Self::WorkerNotReady { .. } => ErrorCode::WorkerNotReady,
             Self::ShuttingDown => ErrorCode::ShuttingDown,
+            Self::Stopped => ErrorCode::Stopped,
             Self::RuntimeUnverified { .. } => ErrorCode::RuntimeUnverified,
             Self::Timeout { .. } => ErrorCode::Timeout,
         }
@@ -234,6 +239,7 @@ impl ApiError {
             | Self::WorkerStalled { .. }
             | Self::WorkerNotReady { .. }
             | Self::ShuttingDown
+            | Self::Stopped
             | Self::RuntimeUnverified { .. }
             | Self::Timeout { .. } => None,
         }
@@ -258,8 +264,19 @@ impl ApiError {
             | Self::UnsupportedModality { .. }
             | Self::Internal
             | Self::WorkerFailed { .. }
+            | Self::Stopped
             | Self::RuntimeUnverified { .. }
             | Self::Timeout { .. } => None,
+        }
+    }
+}
+
+impl From<Door> for ApiError {
+    /// Why nothing may begin behind a door that is not open.
+    fn from(door: Door) -> Self {
+        match door {
+            Door::Stopped => Self::Stopped,
+            Door::Open | Door::Ending => Self::ShuttingDown,
         }
     }
 }

@@ -26,6 +26,7 @@ fn one_of_each() -> Vec<ApiError> {
         ApiError::WorkerStalled { what: "no progress for 30000 ms".into() },
         ApiError::WorkerNotReady { what: "3 failures in a row".into(), retry_after_s: 15 },
         ApiError::ShuttingDown,
+        ApiError::Stopped,
         ApiError::RuntimeUnverified { what: "mlx is 0.1".into(), cure: "Run hangar runtime repair".into() },
         ApiError::Timeout { what: "The answer", limit_ms: 10, cure: "Ask for fewer tokens" },
     ]

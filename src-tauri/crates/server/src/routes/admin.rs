@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::app::App;
 use crate::body;
 use crate::error::{ApiError, from_dispatch};
+use crate::flight::Door;
 use crate::json::{self, Field};
 
 /// Largest body of a command.
@@ -37,7 +38,7 @@ pub(crate) struct RestartDone {
 pub(crate) async fn unload(State(app): State<App>, content: Body) -> Result<Json<UnloadDone>, ApiError> {
     let bytes = body::read(content, COMMAND_BODY_BYTES).await?;
     let force = wants_force(&bytes)?;
-    if app.flights.is_draining() {
+    if app.flights.door() == Door::Ending {
         return Err(ApiError::ShuttingDown);
     }
     app.worker.unload(force).await.map_err(|error| from_dispatch(&error, &app.flights))?;
@@ -47,12 +48,42 @@ pub(crate) async fn unload(State(app): State<App>, content: Body) -> Result<Json
 
 /// `POST /admin/worker/restart`
 pub(crate) async fn restart(State(app): State<App>) -> Result<Json<RestartDone>, ApiError> {
-    if app.flights.is_draining() {
-        return Err(ApiError::ShuttingDown);
+    match app.flights.door() {
+        Door::Open => {}
+        door @ (Door::Stopped | Door::Ending) => return Err(door.into()),
     }
     let done = app.worker.restart().await.map_err(|error| from_dispatch(&error, &app.flights))?;
     let (old_pid, new_pid, startup_ms) = (done.old_pid, done.new_pid, done.startup_ms);
     Ok(Json(RestartDone { ok: true, action: "restart", old_pid, new_pid, startup_ms }))
+}
+
+/// Answer to a switch.
+#[derive(Debug, Serialize)]
+pub(crate) struct SwitchDone {
+    ok: bool,
+    action: &'static str,
+    accepting: bool,
+}
+
+/// `POST /admin/service/start`
+pub(crate) async fn start_service(State(app): State<App>) -> Result<Json<SwitchDone>, ApiError> {
+    app.switch.turn_on();
+    switched(&app, "start")
+}
+
+/// `POST /admin/service/stop`: answered once the worker is gone.
+pub(crate) async fn stop_service(State(app): State<App>) -> Result<Json<SwitchDone>, ApiError> {
+    app.switch.turn_off().await;
+    switched(&app, "stop")
+}
+
+fn switched(app: &App, action: &'static str) -> Result<Json<SwitchDone>, ApiError> {
+    match app.flights.door() {
+        Door::Ending => Err(ApiError::ShuttingDown),
+        door @ (Door::Open | Door::Stopped) => {
+            Ok(Json(SwitchDone { ok: true, action, accepting: door == Door::Open }))
+        }
+    }
 }
 
 fn wants_force(bytes: &[u8]) -> Result<bool, ApiError> {

@@ -1,6 +1,7 @@
 //! The routes other than chat.
 
 pub(crate) mod admin;
+pub(crate) mod events;
 pub(crate) mod page;
 pub(crate) mod state;
 
@@ -9,7 +10,7 @@ use axum::extract::Request;
 use crate::error::ApiError;
 
 /// Every path of the API with the methods it has; the router is built from the same paths.
-pub(crate) const PATHS: [(&str, &str); 7] = [
+pub(crate) const PATHS: [(&str, &str); 10] = [
     (HEALTH, "GET, HEAD"),
     (READY, "GET, HEAD"),
     (MODELS, "GET, HEAD"),
@@ -17,6 +18,9 @@ pub(crate) const PATHS: [(&str, &str); 7] = [
     (CHAT, "POST"),
     (UNLOAD, "POST"),
     (RESTART, "POST"),
+    (START_SERVICE, "POST"),
+    (STOP_SERVICE, "POST"),
+    (EVENTS, "GET, HEAD"),
 ];
 
 pub(crate) const HEALTH: &str = "/health";
@@ -26,6 +30,9 @@ pub(crate) const STATS: &str = "/admin/stats";
 pub(crate) const CHAT: &str = "/v1/chat/completions";
 pub(crate) const UNLOAD: &str = "/admin/worker/unload";
 pub(crate) const RESTART: &str = "/admin/worker/restart";
+pub(crate) const START_SERVICE: &str = "/admin/service/start";
+pub(crate) const STOP_SERVICE: &str = "/admin/service/stop";
+pub(crate) const EVENTS: &str = "/admin/events";
 
 /// Answers a path that is not there, or is there with another method.
 pub(crate) async fn nothing_here(request: Request) -> ApiError {

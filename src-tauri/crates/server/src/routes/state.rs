@@ -7,24 +7,29 @@ use axum::response::{IntoResponse, Response};
 use tokio::time::Instant;
 
 use crate::app::App;
+use crate::error::ApiError;
+use crate::flight::Door;
 use crate::views::{Health, Models, Ready, Stats};
 
 /// `GET /health`
-pub(crate) async fn health() -> Json<Health> {
-    Json(Health::now())
+pub(crate) async fn health(State(app): State<App>) -> Json<Health> {
+    Json(Health::now(app.flights.door()))
 }
 
 /// `GET /ready`
 pub(crate) async fn ready(State(app): State<App>) -> Response {
     let snapshot = app.worker.snapshot();
-    let ready = Ready::look(&app.settings, &snapshot, app.flights.is_draining(), Instant::now());
+    let ready = Ready::look(&app.settings, &snapshot, app.flights.door(), Instant::now());
     let status = if ready.is_ok() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     (status, Json(ready)).into_response()
 }
 
 /// `GET /v1/models`
-pub(crate) async fn models(State(app): State<App>) -> Json<Models> {
-    Json(Models::look(&app.settings, &app.worker.snapshot(), app.started_at))
+pub(crate) async fn models(State(app): State<App>) -> Result<Json<Models>, ApiError> {
+    match app.flights.door() {
+        Door::Open => Ok(Json(Models::look(&app.settings, &app.worker.snapshot(), app.started_at))),
+        door @ (Door::Stopped | Door::Ending) => Err(door.into()),
+    }
 }
 
 /// `GET /admin/stats`

@@ -1,5 +1,6 @@
 //! What the state routes answer, computed from one snapshot: nothing here waits for a worker.
 
+mod panel;
 mod stats;
 
 use hangar_config::Settings;
@@ -8,6 +9,10 @@ use hangar_supervisor::{Cause, Snapshot, StateWord};
 use serde::Serialize;
 use tokio::time::Instant;
 
+use crate::flight::Door;
+
+pub(crate) use panel::{Fixed, Readings};
+pub use panel::{MemoryView, PanelSnapshot, ProfileView, QueueView, RequestsView, ServiceView};
 pub(crate) use stats::Stats;
 
 /// What the service calls itself in `/health` and `/ready`.
@@ -23,11 +28,12 @@ pub(crate) struct Health {
     ok: bool,
     service: &'static str,
     version: &'static str,
+    accepting: bool,
 }
 
 impl Health {
-    pub(crate) fn now() -> Self {
-        Self { ok: true, service: SERVICE, version: VERSION }
+    pub(crate) fn now(door: Door) -> Self {
+        Self { ok: true, service: SERVICE, version: VERSION, accepting: door == Door::Open }
     }
 }
 
@@ -45,9 +51,9 @@ pub(crate) struct Ready {
 }
 
 impl Ready {
-    pub(crate) fn look(settings: &Settings, snapshot: &Snapshot, draining: bool, now: Instant) -> Self {
+    pub(crate) fn look(settings: &Settings, snapshot: &Snapshot, door: Door, now: Instant) -> Self {
         let reach = reach(settings, snapshot);
-        let accepting = !draining && reach != Reach::Never;
+        let accepting = door == Door::Open && reach != Reach::Never;
         Self {
             ok: accepting,
             service: SERVICE,

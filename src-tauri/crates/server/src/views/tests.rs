@@ -76,14 +76,14 @@ fn ready_one(now: Instant) -> Snapshot {
 #[tokio::test(start_paused = true)]
 async fn a_service_that_has_not_loaded_yet_looks_like_this() {
     let now = Instant::now();
-    insta::assert_json_snapshot!(Ready::look(&settings(), &snapshot(StateWord::Unloaded), false, now));
+    insta::assert_json_snapshot!(Ready::look(&settings(), &snapshot(StateWord::Unloaded), Door::Open, now));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_loaded_service_looks_like_this() {
     let now = Instant::now() + Duration::from_secs(60);
     let snapshot = ready_one(now);
-    insta::assert_json_snapshot!("ready", Ready::look(&settings(), &snapshot, false, now));
+    insta::assert_json_snapshot!("ready", Ready::look(&settings(), &snapshot, Door::Open, now));
     insta::assert_json_snapshot!("models", Models::look(&settings(), &snapshot, 1_700_000_000));
     insta::assert_json_snapshot!("stats", Stats::look(&settings(), 4017, &snapshot, now));
 }
@@ -97,35 +97,38 @@ async fn a_cool_down_says_how_long_and_why() {
         last_failure: Some(Cause::Load(WorkerFault::ModelMissing { file: "config.json".into() })),
         ..snapshot(StateWord::Backoff)
     };
-    let ready = Ready::look(&settings(), &snapshot, false, now);
+    let ready = Ready::look(&settings(), &snapshot, Door::Open, now);
     assert!(!ready.is_ok());
     insta::assert_json_snapshot!(ready);
 }
 
 #[test]
 fn health_says_who_it_is() {
-    let health = serde_json::to_value(Health::now()).unwrap();
-    assert_eq!(health, serde_json::json!({"ok": true, "service": "hangar", "version": VERSION}));
+    let health = serde_json::to_value(Health::now(Door::Open)).unwrap();
+    assert_eq!(
+        health,
+        serde_json::json!({"ok": true, "service": "hangar", "version": VERSION, "accepting": true})
+    );
 }
 
 #[tokio::test(start_paused = true)]
 async fn readiness_follows_what_would_happen_to_a_request() {
     let now = Instant::now();
-    let look = |state, failures, draining| {
+    let look = |state, failures, door| {
         let snapshot = Snapshot { consecutive_failures: failures, ..snapshot(state) };
-        let ready = Ready::look(&settings(), &snapshot, draining, now);
+        let ready = Ready::look(&settings(), &snapshot, door, now);
         (ready.accepting_requests, ready.actively_ready, ready.cold_load_expected)
     };
     for state in [StateWord::Ready, StateWord::Busy] {
-        assert_eq!(look(state, 0, false), (true, true, false));
+        assert_eq!(look(state, 0, Door::Open), (true, true, false));
     }
     for state in [StateWord::Unloaded, StateWord::Starting, StateWord::Loading, StateWord::Stopping] {
-        assert_eq!(look(state, 0, false), (true, false, true));
+        assert_eq!(look(state, 0, Door::Open), (true, false, true));
     }
-    assert_eq!(look(StateWord::Backoff, 2, false), (true, false, true));
-    assert_eq!(look(StateWord::Backoff, 3, false), (false, false, false));
+    assert_eq!(look(StateWord::Backoff, 2, Door::Open), (true, false, true));
+    assert_eq!(look(StateWord::Backoff, 3, Door::Open), (false, false, false));
     for state in [StateWord::Failed, StateWord::Closed] {
-        assert_eq!(look(state, 0, false), (false, false, false));
+        assert_eq!(look(state, 0, Door::Open), (false, false, false));
     }
-    assert_eq!(look(StateWord::Ready, 0, true), (false, false, false));
+    assert_eq!(look(StateWord::Ready, 0, Door::Ending), (false, false, false));
 }

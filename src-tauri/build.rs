@@ -1,0 +1,5 @@
+//! Reads the app's configuration into the program.
+
+fn main() {
+    tauri_build::build();
+}

@@ -1,0 +1,126 @@
+//! What a process that serves reads before it listens, for the command line and the desktop app alike.
+
+use std::path::PathBuf;
+
+use hangar_config::{ConfigError, Environment, Home, HomeError, Settings};
+use hangar_provision::{ProvisionError, Resources};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+
+use crate::host::{Host, HostError};
+use crate::server::Wish;
+
+/// State folder, settings and read-only data of one service, before it listens.
+#[derive(Clone, Debug)]
+pub struct Start {
+    home: Home,
+    settings: Settings,
+    unknown_keys: Vec<String>,
+    resources: Resources,
+}
+
+/// Why there is nothing to serve.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// No state folder, or one that cannot be written.
+    #[error(transparent)]
+    Home(#[from] HomeError),
+    /// The configuration cannot be used.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The program's own files are not there.
+    #[error(transparent)]
+    Resources(#[from] ProvisionError),
+    /// Another server has the folder or the port.
+    #[error(transparent)]
+    Host(#[from] HostError),
+}
+
+impl StartError {
+    /// What a person can do, where the message does not say so itself.
+    pub fn cure(&self) -> Option<String> {
+        match self {
+            Self::Home(_) | Self::Config(ConfigError::Environment { .. }) => None,
+            Self::Config(ConfigError::Invalid { .. } | ConfigError::Unreadable { .. }) => {
+                Some("mend or remove the file".to_owned())
+            }
+            Self::Resources(error) => error.hint(),
+            Self::Host(error) => error.cure(),
+        }
+    }
+}
+
+impl Start {
+    /// Reads `HANGAR_HOME` and its settings, and makes the folder.
+    ///
+    /// # Errors
+    /// [`StartError`] names the folder, the file or the variable that cannot be used.
+    pub fn from_environment() -> Result<Self, StartError> {
+        let home = Home::from_environment(variable)?;
+        home.prepare()?;
+        let environment = Environment { port: variable("HANGAR_PORT"), log: variable("HANGAR_LOG") };
+        let loaded = hangar_config::load(&home, &environment)?;
+        let resources = Resources::locate()?;
+        Ok(Self { home, settings: loaded.settings, unknown_keys: loaded.unknown_keys, resources })
+    }
+
+    /// Pins the port, if one is given, over whatever the settings say.
+    #[must_use]
+    pub fn pin_port(mut self, port: Option<u16>) -> Self {
+        self.settings.server.pinned_port = port.or(self.settings.server.pinned_port);
+        self
+    }
+
+    /// The state folder.
+    pub fn home(&self) -> &Home {
+        &self.home
+    }
+
+    /// Filter of the log, in tracing's syntax.
+    pub fn log_level(&self) -> &str {
+        &self.settings.log_level
+    }
+
+    /// Takes the folder and listens; see [`Host::open`].
+    ///
+    /// # Errors
+    /// [`StartError::Host`] names who has the folder or the port.
+    pub async fn open(self) -> Result<Host, StartError> {
+        for key in &self.unknown_keys {
+            tracing::warn!(key, file = %self.home.local_config().display(), "a key that nobody reads");
+        }
+        Ok(Host::open(&self.home, self.settings, self.resources).await?)
+    }
+}
+
+/// The folder of the log files in the state folder that the environment names, whether or not it is there.
+pub fn logs_dir() -> Option<PathBuf> {
+    Home::from_environment(variable).ok().map(|home| home.logs_dir())
+}
+
+/// The first signal to end asks for an orderly end, the second for one at once.
+///
+/// # Errors
+/// What the system says when signals cannot be followed.
+pub fn follow_signals() -> std::io::Result<watch::Receiver<Wish>> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut hangup = signal(SignalKind::hangup())?;
+    let (sender, receiver) = watch::channel(Wish::Run);
+    tokio::spawn(async move {
+        for wish in [Wish::Drain, Wish::AtOnce] {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+                _ = hangup.recv() => {}
+            }
+            sender.send_replace(wish);
+        }
+        sender.closed().await;
+    });
+    Ok(receiver)
+}
+
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}

@@ -1,0 +1,103 @@
+//! Tauri put together: plugins, events, the loop. Nothing is decided here.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::process::ExitCode;
+
+use hangar_server::{Start, Wish, follow_signals};
+use tauri::{App, RunEvent, WindowEvent};
+use tauri_plugin_autostart::MacosLauncher;
+use tokio::runtime::Runtime;
+use tokio::sync::mpsc;
+
+use crate::controller::{Controller, Event, Manners};
+use crate::desktop::TauriDesktop;
+use crate::service::{HostedService, send};
+use crate::{AT_LOGIN, panel, say};
+
+/// Shows tray and panel until the app is quit.
+pub(crate) fn run(runtime: &Runtime, start: Option<&Start>, at_login: bool) -> ExitCode {
+    tauri::async_runtime::set(runtime.handle().clone());
+    let (events, waiting) = mpsc::unbounded_channel();
+    let again = events.clone();
+    let single = tauri_plugin_single_instance::Builder::new()
+        .callback(move |_, _, _| send(&again, Event::StartedAgain))
+        .dbus_id(bus_name(start))
+        .build();
+    let begun = events.clone();
+    let handle = runtime.handle().clone();
+    let built = tauri::Builder::default()
+        // First, so that a second instance ends before it has made anything.
+        .plugin(single)
+        .plugin(tauri_plugin_shell::init())
+        .plugin(tauri_plugin_clipboard_manager::init())
+        .plugin(tauri_plugin_autostart::init(MacosLauncher::LaunchAgent, Some(vec![AT_LOGIN])))
+        .setup(move |app| {
+            platform(app);
+            handle.spawn(follow_end_wishes(begun.clone()));
+            let desktop = TauriDesktop::new(app.handle(), &begun)?;
+            let service = HostedService::new(handle.clone(), begun.clone());
+            let manners = Manners { hides_on_blur: cfg!(target_os = "macos"), opens_at_start: !at_login };
+            handle.spawn(async move { Controller::begin(desktop, service, manners).run(waiting).await });
+            Ok(())
+        })
+        .build(tauri::generate_context!());
+    let app = match built {
+        Ok(app) => app,
+        Err(error) => {
+            say::failure(
+                &format!("the app did not start: {error}"),
+                Some("HANGAR_HEADLESS=1 serves without a window"),
+            );
+            return ExitCode::FAILURE;
+        }
+    };
+    let code = app.run_return(move |_, event| happened(event, &events));
+    u8::try_from(code).map_or(ExitCode::FAILURE, ExitCode::from)
+}
+
+fn happened(event: RunEvent, events: &mpsc::UnboundedSender<Event>) {
+    match event {
+        RunEvent::WindowEvent { label, event, .. } if label == panel::LABEL => match event {
+            WindowEvent::CloseRequested { api, .. } => {
+                api.prevent_close();
+                send(events, Event::PanelClosed);
+            }
+            WindowEvent::Focused(false) => send(events, Event::PanelBlurred),
+            _ => {}
+        },
+        // The last window is gone; the app goes on in the tray.
+        RunEvent::ExitRequested { code: None, api, .. } => api.prevent_exit(),
+        #[cfg(target_os = "macos")]
+        RunEvent::Reopen { .. } => send(events, Event::StartedAgain),
+        _ => {}
+    }
+}
+
+async fn follow_end_wishes(events: mpsc::UnboundedSender<Event>) {
+    match follow_signals() {
+        Ok(mut wish) => {
+            while wish.changed().await.is_ok() && *wish.borrow() != Wish::Run {
+                send(&events, Event::Signalled);
+            }
+        }
+        Err(error) => tracing::warn!(%error, "signals end the app without ceremony"),
+    }
+}
+
+/// One name a state folder, so that two folders are two apps.
+fn bus_name(start: Option<&Start>) -> String {
+    let mut hasher = DefaultHasher::new();
+    start.map(|start| start.home().root()).hash(&mut hasher);
+    format!("app.hangar.Hangar.h{:016x}", hasher.finish())
+}
+
+#[cfg(target_os = "macos")]
+fn platform(app: &mut App) {
+    app.set_activation_policy(tauri::ActivationPolicy::Accessory);
+    if let Err(error) = app.handle().plugin(tauri_plugin_positioner::init()) {
+        tracing::warn!(%error, "the panel does not find its icon");
+    }
+}
+
+#[cfg(not(target_os = "macos"))]
+fn platform(_app: &mut App) {}
