@@ -7,10 +7,10 @@ import { Problem } from "./setup/problem.mjs";
 import { findPython } from "./setup/python.mjs";
 import { say, sayProblem } from "./setup/say.mjs";
 import { setUp, steps as setUpSteps } from "./setup/setup.mjs";
-import { devFolder } from "./setup/tools.mjs";
+import { clientsFolder, devFolder } from "./setup/tools.mjs";
 import { runSteps, sumUp } from "./steps.mjs";
 
-const GROUPS = ["checks", "page", "rust", "python", "real"];
+const GROUPS = ["checks", "page", "rust", "python", "real", "clients"];
 const MINUTE_S = 60;
 
 function pageSteps() {
@@ -25,6 +25,7 @@ function pageSteps() {
     ".ci",
     "icons",
     "tests/real",
+    "tests/clients",
   ];
   const prettier = [
     bin("prettier"),
@@ -35,6 +36,7 @@ function pageSteps() {
     ".ci",
     "icons",
     "tests/real",
+    "tests/clients",
     "package.json",
   ];
   const types = [bin("svelte-check"), "--tsconfig", "ui/tsconfig.json", "--fail-on-warnings"];
@@ -92,6 +94,7 @@ function pythonSteps() {
     "--no-cache",
     "worker/python",
     "tests/python",
+    "tests/clients",
     "tests/benchmarks",
   ];
   const types = [dev("mypy"), "--config-file", ".ci/mypy.ini", "--python-executable", runtime];
@@ -102,7 +105,7 @@ function pythonSteps() {
       group: "checks",
       command: [dev("ruff"), "format", "--check", ...ruff],
       timeout_s: MINUTE_S,
-      cure: `${dev("ruff")} format --config .ci/ruff.toml worker/python tests/python`,
+      cure: `${dev("ruff")} format --config .ci/ruff.toml worker/python tests`,
     },
     { name: "python types", group: "checks", command: types, timeout_s: 5 * MINUTE_S },
     {
@@ -127,6 +130,16 @@ function realSteps() {
   ];
 }
 
+function clientSteps() {
+  const python = join(clientsFolder(), "bin/python");
+  const env = { ...testEnvironment(), HANGAR_BINARY: HANGAR, HANGAR_CLIENTS_PYTHON: python };
+  const one = (name, command) => ({ name, group: "clients", command, timeout_s: 5 * MINUTE_S, env });
+  return [
+    one("openai for Python", [python, "-B", "-m", "pytest", "-p", "no:cacheprovider", "-q", "tests/clients"]),
+    one("openai for Node", [process.execPath, "--test", "tests/clients/openai.test.mjs"]),
+  ];
+}
+
 // Whatever a test starts keeps its state away from the person's own.
 function testEnvironment() {
   return { ...hangarEnvironment(), HANGAR_HOME: join(BUILD, "test-home") };
@@ -148,7 +161,9 @@ try {
   say("Setting up Hangar for its tests");
   const onlyPage = groups.every((group) => group === "page");
   await setUp(onlyPage ? [nodeStep, packagesStep] : setUpSteps({ forTests: true }));
-  const steps = onlyPage ? pageSteps() : [...pageSteps(), ...rustSteps(), ...pythonSteps(), ...realSteps()];
+  const steps = onlyPage
+    ? pageSteps()
+    : [...pageSteps(), ...rustSteps(), ...pythonSteps(), ...realSteps(), ...clientSteps()];
   say("Testing");
   const outcomes = await runSteps(steps.filter(({ group }) => groups.includes(group)));
   process.exitCode = sumUp(outcomes, (performance.now() - began) / 1000);

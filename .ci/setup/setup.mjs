@@ -5,7 +5,7 @@ import { nodeStep, rustStep, systemStep } from "./machine.mjs";
 import { LOCK } from "./places.mjs";
 import { pythonStep } from "./python.mjs";
 import { say } from "./say.mjs";
-import { devStep, toolsStep } from "./tools.mjs";
+import { clientsStep, devStep, toolsStep } from "./tools.mjs";
 
 const WHAT_TAKES_LONG = {
   packages: "installing",
@@ -29,7 +29,7 @@ export function steps({ forTests = false } = {}) {
     workerStep,
     runtimeStep,
   ];
-  return forTests ? [...all, devStep] : all;
+  return forTests ? [...all, devStep, clientsStep] : all;
 }
 
 /** Runs steps; throws the first Problem. With `quiet` only what is really done is told. */

@@ -8,6 +8,7 @@ import { fingerprint, writeWhole } from "./stamp.mjs";
 
 const TOOLS_LOCK = ".ci/setup/requirements-tools.txt";
 const DEV_LOCK = "tests/python/requirements-dev.txt";
+const CLIENTS_LOCK = "tests/clients/requirements.txt";
 const PEER_LOCK = "tests/benchmarks/requirements-peer.txt";
 const NETWORK_CURE = "check the network, then run the same again: what was downloaded is kept";
 
@@ -20,6 +21,12 @@ export function toolsFolder() {
 export function devFolder() {
   const version = findPython()?.version ?? "none";
   return join(CACHE, "dev", fingerprint([DEV_LOCK], [version, process.arch]).slice(0, 16));
+}
+
+/** The folder of the Python clients that the server is tested with. */
+export function clientsFolder() {
+  const version = findPython()?.version ?? "none";
+  return join(CACHE, "clients", fingerprint([CLIENTS_LOCK], [version, process.arch]).slice(0, 16));
 }
 
 /** The folder of the server that `hangar bench` measures beside ours. */
@@ -59,6 +66,9 @@ export const toolsStep = {
 
 /** pytest, ruff and mypy are there. */
 export const devStep = lockedVenvStep("dev tools", devFolder, DEV_LOCK, "pytest, ruff, mypy");
+
+/** The Python clients are there. */
+export const clientsStep = lockedVenvStep("clients", clientsFolder, CLIENTS_LOCK, "openai");
 
 /** The peer of `hangar bench` is there. */
 export const peerStep = lockedVenvStep("bench peer", peerFolder, PEER_LOCK, "mlx_vlm.server");

@@ -1,0 +1,184 @@
+// OpenAI's client for Node against a running server with the built-in model.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import OpenAI from "openai";
+import { serve, worker } from "../real/server.mjs";
+
+const POCKET = join(import.meta.dirname, "../../worker/pocket/model");
+const MODEL = "gemma-4-pocket";
+const HELLO = [{ role: "user", content: "hello." }];
+const GREEDY = {
+  model: MODEL,
+  temperature: 0,
+  messages: [
+    { role: "user", content: "remember this code: amber lantern seven." },
+    { role: "assistant", content: "noted." },
+    { role: "user", content: "what is the code?" },
+  ],
+};
+const ENDLESS = { model: MODEL, messages: HELLO, temperature: 2, top_p: 1, max_tokens: 8000, stream: true };
+const WITH_USAGE = { stream: true, stream_options: { include_usage: true } };
+
+// The server with ordinary settings, for every test that leaves it as it was.
+const ordinary = serve({ after });
+
+// A client that does not try again, unless it is told to.
+const clientOf = (server, more = {}) =>
+  new OpenAI({ baseURL: `${server.url}/v1`, apiKey: "none", maxRetries: 0, ...more });
+
+// A client, and the paths it has asked for.
+function counting(server, more = {}) {
+  const asked = [];
+  const fetchCounted = (url, init) => {
+    asked.push(new URL(url).pathname);
+    return fetch(url, init);
+  };
+  return { client: clientOf(server, { fetch: fetchCounted, ...more }), asked };
+}
+
+async function all(stream) {
+  const chunks = [];
+  for await (const chunk of stream) chunks.push(chunk);
+  return chunks;
+}
+
+const textOf = (chunks) => chunks.map((chunk) => chunk.choices[0]?.delta.content ?? "").join("");
+const countsOf = ({ prompt_tokens, completion_tokens, total_tokens }) => ({
+  prompt_tokens,
+  completion_tokens,
+  total_tokens,
+});
+
+test("models are listed, and a whole answer recalls the code words", async () => {
+  const client = clientOf(await ordinary);
+  const models = await all(client.models.list());
+  assert.deepEqual(
+    models.map(({ id }) => id),
+    [MODEL],
+  );
+  const answer = await client.chat.completions.create(GREEDY);
+  assert.match(answer.choices[0].message.content, /amber lantern seven/);
+  assert.equal(answer.choices[0].finish_reason, "stop");
+});
+
+test("a stream says the same as a whole answer, with counts and through the helper too", async () => {
+  const client = clientOf(await ordinary);
+  const whole = await client.chat.completions.create(GREEDY);
+  const chunks = await all(await client.chat.completions.create({ ...GREEDY, ...WITH_USAGE }));
+  assert.ok(chunks.length > 4, "the answer came in one piece");
+  assert.equal(textOf(chunks), whole.choices[0].message.content);
+  assert.equal(chunks.at(-2).choices[0].finish_reason, "stop");
+  assert.deepEqual(chunks.at(-1).choices, []);
+  assert.deepEqual(countsOf(chunks.at(-1).usage), countsOf(whole.usage));
+  const helper = client.chat.completions.stream(GREEDY);
+  let told = "";
+  helper.on("content", (delta) => (told += delta));
+  assert.equal((await helper.finalChatCompletion()).choices[0].message.content, told);
+  assert.equal(told, whole.choices[0].message.content);
+});
+
+test("both clients see the same whole answer and the same pieces", async () => {
+  const server = await ordinary;
+  const client = clientOf(server);
+  const whole = await client.chat.completions.create(GREEDY);
+  const chunks = await all(await client.chat.completions.create({ ...GREEDY, ...WITH_USAGE }));
+  const program = [join(import.meta.dirname, "say.py"), server.url];
+  const input = JSON.stringify(GREEDY);
+  const said = JSON.parse(execFileSync(process.env.HANGAR_CLIENTS_PYTHON, program, { input }));
+  assert.deepEqual(said, {
+    whole: whole.choices[0].message.content,
+    streamed: chunks.slice(0, -1).map((chunk) => chunk.choices[0].delta.content ?? null),
+    finish_reason: whole.choices[0].finish_reason,
+    usage: countsOf(whole.usage),
+    usage_streamed: countsOf(chunks.at(-1).usage),
+  });
+  assert.match(said.whole, /amber lantern seven/);
+});
+
+test("an unknown model is a NotFoundError, a bad field a BadRequestError that names it", async () => {
+  const client = clientOf(await ordinary);
+  const unknown = client.chat.completions.create({ ...GREEDY, model: "gpt-none" });
+  await assert.rejects(unknown, (error) => {
+    assert.ok(error instanceof OpenAI.NotFoundError);
+    assert.deepEqual([error.code, error.param, error.status], ["model_not_found", "model", 404]);
+    assert.match(error.message, /gemma-4-pocket/);
+    return true;
+  });
+  const nobody = [{ role: "nobody", content: "x" }];
+  for (const [wrong, code, param] of [
+    [{ max_tokens: 0 }, "bad_request", "max_tokens"],
+    [{ messages: nobody }, "bad_request", "messages[0].role"],
+    [{ n: 2 }, "unsupported_request", "n"],
+    [{ max_tokens: 10_000_000 }, "context_length_exceeded", "messages"],
+  ]) {
+    for (const stream of [false, true]) {
+      await assert.rejects(client.chat.completions.create({ ...GREEDY, stream, ...wrong }), (error) => {
+        assert.ok(error instanceof OpenAI.BadRequestError, `${error}`);
+        assert.deepEqual([error.code, error.param], [code, param]);
+        assert.ok(error.requestID);
+        return true;
+      });
+    }
+  }
+});
+
+test("a busy worker without a queue is a ConflictError, told once when retries are off", async (t) => {
+  const server = await serve(t, { local: { worker: { queue: { maxDepth: 0 } } } });
+  const { client, asked } = counting(server);
+  const running = await clientOf(server).chat.completions.create(ENDLESS);
+  await assert.rejects(client.chat.completions.create(GREEDY), (error) => {
+    assert.ok(error instanceof OpenAI.ConflictError);
+    assert.equal(error.code, "worker_busy");
+    assert.ok(Number(error.headers.get("retry-after")) >= 1);
+    return true;
+  });
+  running.controller.abort();
+  assert.deepEqual(asked, ["/v1/chat/completions"]);
+});
+
+test("a model that cannot load is an InternalServerError that names the file", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "hangar-clients-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const path = join(folder, "model");
+  cpSync(POCKET, path, { recursive: true, filter: (file) => !file.endsWith("model.safetensors") });
+  const server = await serve(t, { local: { model: { id: "broken", path, sampling: { temperature: 0 } } } });
+  const { client, asked } = counting(server);
+  await assert.rejects(client.chat.completions.create({ model: "broken", messages: HELLO }), (error) => {
+    assert.ok(error instanceof OpenAI.InternalServerError);
+    assert.deepEqual([error.status, error.code], [503, "worker_failed"]);
+    assert.match(error.message, /model\.safetensors/);
+    return true;
+  });
+  assert.deepEqual(asked, ["/v1/chat/completions"]);
+});
+
+test("a stream that the client leaves frees the worker and keeps it", async () => {
+  const server = await ordinary;
+  const client = clientOf(server);
+  await client.chat.completions.create(GREEDY);
+  const { pid } = await worker(server);
+  const left = await client.chat.completions.create(ENDLESS);
+  for await (const chunk of left) if (chunk.choices[0].delta.content) break;
+  const aborted = await client.chat.completions.create(ENDLESS);
+  aborted.controller.abort();
+  const answer = await client.chat.completions.create(GREEDY, { timeout: 20_000 });
+  assert.match(answer.choices[0].message.content, /amber lantern seven/);
+  assert.equal((await worker(server)).pid, pid);
+});
+
+test("raw responses carry the headers of an answer and of a stream", async () => {
+  const client = clientOf(await ordinary);
+  const whole = await client.chat.completions.create(GREEDY).withResponse();
+  assert.equal(whole.response.headers.get("content-type"), "application/json");
+  assert.equal(whole.request_id, whole.response.headers.get("x-request-id"));
+  assert.ok(whole.request_id);
+  const stream = await client.chat.completions.create({ ...GREEDY, stream: true }).withResponse();
+  assert.match(stream.response.headers.get("content-type"), /^text\/event-stream/);
+  assert.equal(stream.response.headers.get("cache-control"), "no-store");
+  assert.notEqual(stream.request_id, whole.request_id);
+  assert.equal(textOf(await all(stream.data)), whole.data.choices[0].message.content);
+});
