@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use hangar_config::{ConfigError, HomeError};
 use hangar_provision::ProvisionError;
-use hangar_server::{HostError, InstanceError};
+use hangar_server::{HostError, InstanceError, StartError};
 
 /// One failure with its cure.
 #[derive(Debug, thiserror::Error)]
@@ -26,6 +26,9 @@ pub(crate) enum Failure {
     #[error(transparent)]
     Provision(#[from] ProvisionError),
     /// The server did not come up.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// The server did not end as it should.
     #[error(transparent)]
     Host(#[from] HostError),
     /// The instance lock cannot be looked at.
@@ -112,6 +115,7 @@ impl Failure {
             }
             Self::LogLevel { .. } => Some("use error, warn, info, debug or trace".to_owned()),
             Self::Provision(error) => error.hint(),
+            Self::Start(error) => error.cure(),
             Self::Host(error) => error.cure(),
             Self::Instance(_) => Some("set HANGAR_HOME to a folder that can be written".to_owned()),
             Self::NoRuntime(_) => Some("free some memory or raise the limits of this session".to_owned()),

@@ -22,17 +22,20 @@ mod panel;
 mod port;
 mod routes;
 mod server;
+mod start;
 mod switch;
 mod views;
 
 pub use error::{ApiError, ErrorCode};
 pub use guard::{Asked, Refusal, check as guard_check};
+pub use hangar_supervisor::StateWord;
 pub use holder::{Holder, Process};
 pub use host::{Host, HostError};
 pub use instance::{Inspection, Instance, InstanceError, InstanceHint, inspect};
 pub use launcher::{RuntimeLauncher, limits, load_order};
 pub use port::{FIRST_PORT, Listeners, PortError, open as open_listeners};
 pub use server::{Server, ServerBuilder, Wish};
+pub use start::{Start, StartError, follow_signals, logs_dir};
 pub use switch::Switch;
 pub use views::{
     MemoryView, PanelSnapshot, ProfileView, QueueView, RequestsView, SERVICE, ServiceView, VERSION,
