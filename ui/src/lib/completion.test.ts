@@ -42,7 +42,7 @@ describe("streamed completion", () => {
     const end = {
       choices: [],
       usage: { prompt_tokens: 10, completion_tokens: 4, prompt_tokens_details: { cached_tokens: 5 } },
-      metrics: { generation_ms: 100 },
+      metrics: { queue_wait_ms: 1, load_ms: 0, prefill_ms: 20, generation_ms: 100, total_ms: 121 },
     };
     let sent = "";
     const send = await serve((request, response) => {
@@ -60,7 +60,11 @@ describe("streamed completion", () => {
       completionTokens: 4,
       promptTokens: 10,
       cachedTokens: 5,
+      queueWaitMs: 1,
+      loadMs: 0,
+      prefillMs: 20,
       generationMs: 100,
+      totalMs: 121,
     });
     expect(JSON.parse(sent)).toMatchObject({
       model: "m",

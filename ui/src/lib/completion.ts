@@ -20,7 +20,11 @@ export interface Figures {
   completionTokens: number | null;
   promptTokens: number | null;
   cachedTokens: number | null;
+  queueWaitMs: number | null;
+  loadMs: number | null;
+  prefillMs: number | null;
   generationMs: number | null;
+  totalMs: number | null;
 }
 
 /** A request that ended in trouble, in a person's words. */
@@ -42,8 +46,8 @@ export async function* streamCompletion(
   let receivedText = false;
   for await (const bytes of chunks(response, () => receivedText)) {
     for (const event of decoder.push(bytes)) {
-      if (event === "[DONE]") return;
-      const piece = readPiece(event);
+      if (event.data === "[DONE]") return;
+      const piece = readPiece(event.data);
       receivedText ||= piece.text !== "";
       yield piece;
     }
@@ -130,7 +134,14 @@ interface Chunk {
     completion_tokens?: number;
     prompt_tokens_details?: { cached_tokens?: number } | null;
   } | null;
-  metrics?: { generation_ms?: number | null; cached_tokens?: number | null } | null;
+  metrics?: {
+    cached_tokens?: number | null;
+    queue_wait_ms?: number | null;
+    load_ms?: number | null;
+    prefill_ms?: number | null;
+    generation_ms?: number | null;
+    total_ms?: number | null;
+  } | null;
 }
 
 function readFigures({ usage, metrics }: Chunk): Figures | null {
@@ -139,6 +150,10 @@ function readFigures({ usage, metrics }: Chunk): Figures | null {
     completionTokens: usage?.completion_tokens ?? null,
     promptTokens: usage?.prompt_tokens ?? null,
     cachedTokens: metrics?.cached_tokens ?? usage?.prompt_tokens_details?.cached_tokens ?? null,
+    queueWaitMs: metrics?.queue_wait_ms ?? null,
+    loadMs: metrics?.load_ms ?? null,
+    prefillMs: metrics?.prefill_ms ?? null,
     generationMs: metrics?.generation_ms ?? null,
+    totalMs: metrics?.total_ms ?? null,
   };
 }

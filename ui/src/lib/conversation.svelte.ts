@@ -1,4 +1,6 @@
 import { CompletionFailed, type Figures, type Piece, type SentMessage } from "./completion.js";
+import { GrowingText } from "./growing_text.svelte.js";
+import { receiptLine } from "./receipt.js";
 import { troubleFromConnection, type Trouble } from "./trouble.js";
 
 /** How an answer stands. */
@@ -7,8 +9,8 @@ export type AnswerState = "waiting" | "streaming" | "done" | "cut_off" | "stoppe
 /** One answer and the message it answers. */
 export class Turn {
   readonly question: string;
-  answer = $state("");
-  reasoning = $state("");
+  readonly answer = new GrowingText();
+  readonly reasoning = new GrowingText();
   state = $state<AnswerState>("waiting");
   trouble = $state<Trouble | null>(null);
   figures = $state<Figures | null>(null);
@@ -18,17 +20,9 @@ export class Turn {
     this.question = question;
   }
 
-  /** The one dim line under an answer: only figures that were really reported. */
+  /** The one dim line under an answer. */
   get receipt(): string | null {
-    const parts: string[] = [];
-    if (this.firstWordMs !== null) parts.push(`${(this.firstWordMs / 1000).toFixed(2)} s to first word`);
-    const { completionTokens, generationMs, promptTokens, cachedTokens } = this.figures ?? {};
-    if (completionTokens && generationMs) {
-      parts.push(`${Math.round(completionTokens / (generationMs / 1000))} tok/s`);
-    }
-    if (promptTokens && cachedTokens)
-      parts.push(`${Math.round((100 * cachedTokens) / promptTokens)} % cached`);
-    return parts.length > 0 ? parts.join(" · ") : null;
+    return receiptLine(this.firstWordMs, this.figures);
   }
 }
 
@@ -92,8 +86,8 @@ export class Conversation {
           turn.firstWordMs = this.#nowMs() - startedMs;
           turn.state = "streaming";
         }
-        turn.answer += piece.text;
-        turn.reasoning += piece.reasoning;
+        turn.answer.push(piece.text);
+        turn.reasoning.push(piece.reasoning);
         finishReason = piece.finishReason ?? finishReason;
         turn.figures = piece.figures ?? turn.figures;
       }
@@ -112,7 +106,7 @@ export class Conversation {
     }
     turn.state = "failed";
     turn.trouble =
-      cause instanceof CompletionFailed ? cause.trouble : troubleFromConnection(turn.answer !== "");
+      cause instanceof CompletionFailed ? cause.trouble : troubleFromConnection(!turn.answer.isEmpty);
   }
 
   /** Turns that failed are left out: the model never answered them. */
@@ -120,10 +114,10 @@ export class Conversation {
     const last = this.turns.length - 1;
     return this.turns.flatMap((turn, index): SentMessage[] => {
       if (index === last) return [{ role: "user", content: turn.question }];
-      if (turn.state === "failed" || turn.answer === "") return [];
+      if (turn.state === "failed" || turn.answer.isEmpty) return [];
       return [
         { role: "user", content: turn.question },
-        { role: "assistant", content: turn.answer },
+        { role: "assistant", content: turn.answer.whole },
       ];
     });
   }

@@ -11,6 +11,17 @@ const piece = (part: Partial<Piece>): Piece => ({
   ...part,
 });
 
+const NO_FIGURES = {
+  completionTokens: null,
+  promptTokens: null,
+  cachedTokens: null,
+  queueWaitMs: null,
+  loadMs: null,
+  prefillMs: null,
+  generationMs: null,
+  totalMs: null,
+};
+
 function answering(...answers: Piece[][]) {
   const sent: SentMessage[][] = [];
   let now = 0;
@@ -44,7 +55,13 @@ describe("conversation", () => {
   });
 
   it("shows_only_figures_that_were_reported", async () => {
-    const figures = { completionTokens: 41, promptTokens: 100, cachedTokens: 96, generationMs: 1000 };
+    const figures = {
+      ...NO_FIGURES,
+      completionTokens: 41,
+      promptTokens: 100,
+      cachedTokens: 96,
+      generationMs: 1000,
+    };
     const { conversation } = answering([piece({ text: "a" }), piece({ figures })], [piece({ text: "b" })]);
     await conversation.send("one");
     expect(conversation.turns[0]?.receipt).toBe("0.21 s to first word · 41 tok/s · 96 % cached");
@@ -74,7 +91,8 @@ describe("conversation", () => {
     expect(await conversation.send("two")).toBe(false);
     conversation.stop();
     await run;
-    expect(conversation.turns[0]).toMatchObject({ state: "stopped", answer: "amber", trouble: null });
+    expect(conversation.turns[0]).toMatchObject({ state: "stopped", trouble: null });
+    expect(conversation.turns[0]?.answer.whole).toBe("amber");
     expect(conversation.running).toBe(false);
   });
 
@@ -100,6 +118,6 @@ describe("conversation", () => {
     fail = false;
     await conversation.retry();
     expect(conversation.turns.map((turn) => turn.state)).toEqual(["failed", "done"]);
-    expect(conversation.turns[1]?.answer).toBe("ok");
+    expect(conversation.turns[1]?.answer.whole).toBe("ok");
   });
 });

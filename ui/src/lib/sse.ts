@@ -1,21 +1,32 @@
+/** One server-sent event. */
+export interface ServerEvent {
+  /** What `event:` says; "message" where it says nothing. */
+  name: string;
+  data: string;
+}
+
 /** Takes server-sent events apart, however the bytes were cut on their way. */
 export class EventStreamDecoder {
   #decoder = new TextDecoder();
   #pending = "";
   #dataLines: string[] = [];
+  #name = "message";
 
-  /** Feeds bytes; returns the `data` of every event that is now complete. */
-  push(bytes: Uint8Array): string[] {
+  /** Feeds bytes; returns every event that is now complete. */
+  push(bytes: Uint8Array): ServerEvent[] {
     this.#pending += this.#decoder.decode(bytes, { stream: true });
-    const events: string[] = [];
+    const events: ServerEvent[] = [];
     for (;;) {
       const line = this.#takeLine();
       if (line === null) return events;
       if (line === "") {
-        if (this.#dataLines.length > 0) events.push(this.#dataLines.join("\n"));
+        if (this.#dataLines.length > 0) events.push({ name: this.#name, data: this.#dataLines.join("\n") });
         this.#dataLines = [];
+        this.#name = "message";
       } else if (line.startsWith("data:")) {
-        this.#dataLines.push(line.slice(line[5] === " " ? 6 : 5));
+        this.#dataLines.push(valueOf(line, "data:"));
+      } else if (line.startsWith("event:")) {
+        this.#name = valueOf(line, "event:");
       }
     }
   }
@@ -31,4 +42,8 @@ export class EventStreamDecoder {
     this.#pending = this.#pending.slice(end + width);
     return line;
   }
+}
+
+function valueOf(line: string, field: string): string {
+  return line.slice(line[field.length] === " " ? field.length + 1 : field.length);
 }

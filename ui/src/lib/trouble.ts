@@ -1,5 +1,5 @@
 /** What the page offers a person to do about a trouble. */
-export type Remedy = "retry" | "new_conversation" | "none";
+export type Remedy = "retry" | "new_conversation" | "start_service" | "overview" | "none";
 
 /** A trouble in a person's words: what happened, what to do, and the server's own words. */
 export interface Trouble {
@@ -41,7 +41,8 @@ const WORDS: Record<string, Words> = {
   worker_not_ready: { happened: "The model is not ready yet.", cure: "Wait a few seconds, then try again." },
   worker_failed: {
     happened: "The model could not be started.",
-    cure: "Run “hangar state” in a terminal to see why, then “hangar restart”.",
+    cure: "The overview says why, and what to do.",
+    remedy: "overview",
   },
   governor_refused: {
     happened: "There is not enough free memory for this model.",
@@ -53,9 +54,9 @@ const WORDS: Record<string, Words> = {
     remedy: "retry",
   },
   stopped: {
-    happened: "The service is switched off.",
-    cure: "Run “hangar start” in a terminal.",
-    remedy: "retry",
+    happened: "The service is stopped and takes no requests.",
+    cure: "Start it, then ask again.",
+    remedy: "start_service",
   },
   shutting_down: {
     happened: "The server is shutting down.",

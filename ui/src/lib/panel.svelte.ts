@@ -1,0 +1,129 @@
+import { Backoff } from "./backoff.js";
+import { NotThisServer, type Heard } from "./events.js";
+import type { PanelSnapshot } from "./generated/panel.js";
+import { MemoryHistory } from "./history.svelte.js";
+
+/** How the page stands with its server. */
+export type Link = "connecting" | "live" | "lost" | "foreign";
+
+/** Where the page hears from; the page uses fetch, the tests a script. */
+export interface PanelSource {
+  open(signal: AbortSignal): AsyncIterable<Heard>;
+  nowMs(): number;
+}
+
+/** The server comments every 15 s; twice that and a bit is no pause but a dead connection. */
+export const SILENCE_MS = 35_000;
+/** How long the first word may take. */
+export const FIRST_WORD_MS = 10_000;
+const TICK_MS = 1000;
+
+/** What the server last said, and whether that is still so. */
+export class Panel {
+  snapshot = $state.raw<PanelSnapshot | null>(null);
+  link = $state<Link>("connecting");
+  nowMs = $state(0);
+  /** When the next try is due, while the server is lost. */
+  nextTryMs = $state<number | null>(null);
+  readonly history = new MemoryHistory();
+  #heardMs = $state<number | null>(null);
+  #source: PanelSource;
+  #backoff = new Backoff();
+  #attempt: AbortController | null = null;
+  #tryNow: (() => void) | null = null;
+  #ended = false;
+
+  constructor(source: PanelSource) {
+    this.#source = source;
+    this.nowMs = source.nowMs();
+  }
+
+  /** True while what is shown may not be so any more. */
+  get stale(): boolean {
+    return this.link === "lost" || this.link === "foreign";
+  }
+
+  /** How old the shown values are; null before the first ones. */
+  get ageMs(): number | null {
+    return this.#heardMs === null ? null : Math.max(0, this.nowMs - this.#heardMs);
+  }
+
+  /** Lets ages and seconds move on. */
+  tick(): void {
+    this.nowMs = this.#source.nowMs();
+    this.history.note(this.nowMs, this.stale ? null : (this.snapshot?.memory ?? null));
+  }
+
+  /** Tries at once instead of waiting. */
+  tryNow(): void {
+    this.#tryNow?.();
+  }
+
+  /** Follows the server until the returned function is called. */
+  follow(): () => void {
+    this.#ended = false;
+    void this.#run();
+    const ticks = setInterval(() => this.tick(), TICK_MS);
+    return () => {
+      this.#ended = true;
+      clearInterval(ticks);
+      this.#attempt?.abort();
+      this.tryNow();
+    };
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#ended) {
+      const link = await this.#listen();
+      if (this.#ended) return;
+      this.#lose(link);
+      await this.#pause(this.#backoff.next());
+    }
+  }
+
+  /** Hears until the stream ends, breaks or falls silent; says what that makes of the link. */
+  async #listen(): Promise<Link> {
+    const attempt = new AbortController();
+    this.#attempt = attempt;
+    let silence = setTimeout(() => attempt.abort(), FIRST_WORD_MS);
+    try {
+      for await (const heard of this.#source.open(attempt.signal)) {
+        clearTimeout(silence);
+        silence = setTimeout(() => attempt.abort(), SILENCE_MS);
+        this.#hear(heard);
+      }
+      return "lost";
+    } catch (cause) {
+      return cause instanceof NotThisServer ? "foreign" : "lost";
+    } finally {
+      clearTimeout(silence);
+    }
+  }
+
+  #hear(heard: Heard): void {
+    this.#heardMs = this.#source.nowMs();
+    if (heard.kind === "alive") return;
+    this.snapshot = heard.snapshot;
+    this.link = "live";
+    this.nextTryMs = null;
+    this.#backoff.reset();
+    this.tick();
+  }
+
+  #lose(link: Link): void {
+    this.link = link;
+    this.tick();
+  }
+
+  #pause(waitMs: number): Promise<void> {
+    this.nextTryMs = this.#source.nowMs() + waitMs;
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, waitMs);
+      this.#tryNow = () => {
+        clearTimeout(timer);
+        this.#tryNow = null;
+        resolve();
+      };
+    });
+  }
+}
