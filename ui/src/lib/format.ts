@@ -42,6 +42,7 @@ export function parametersText(parameters: number): string {
 /** A lower-case fragment as a sentence. */
 export function sentence(fragment: string): string {
   const text = fragment.trim();
+  if (text === "") return "";
   const ended = /[.!?…]$/.test(text) ? text : `${text}.`;
   return ended.charAt(0).toUpperCase() + ended.slice(1);
 }
