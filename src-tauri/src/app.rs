@@ -34,7 +34,7 @@ pub(crate) fn run(runtime: &Runtime, start: Option<&Start>, at_login: bool) -> E
         .setup(move |app| {
             platform(app);
             handle.spawn(follow_end_wishes(begun.clone()));
-            let desktop = TauriDesktop::new(app.handle(), &begun)?;
+            let desktop = TauriDesktop::new(app.handle(), &begun);
             let service = HostedService::new(handle.clone(), begun.clone());
             let manners = Manners { hides_on_blur: cfg!(target_os = "macos"), opens_at_start: !at_login };
             handle.spawn(async move { Controller::begin(desktop, service, manners).run(waiting).await });
@@ -56,28 +56,46 @@ pub(crate) fn run(runtime: &Runtime, start: Option<&Start>, at_login: bool) -> E
 }
 
 fn happened(event: RunEvent, events: &mpsc::UnboundedSender<Event>) {
-    match event {
-        RunEvent::WindowEvent { label, event, .. } if label == panel::LABEL => match event {
-            WindowEvent::CloseRequested { api, .. } => {
-                api.prevent_close();
-                send(events, Event::PanelClosed);
-            }
-            WindowEvent::Focused(false) => send(events, Event::PanelBlurred),
-            _ => {}
-        },
+    if let RunEvent::WindowEvent { label, event, .. } = event {
+        if label == panel::LABEL {
+            window_happened(&event, events);
+        }
+    } else if let RunEvent::ExitRequested { code: None, api, .. } = event {
         // The last window is gone; the app goes on in the tray.
-        RunEvent::ExitRequested { code: None, api, .. } => api.prevent_exit(),
-        #[cfg(target_os = "macos")]
-        RunEvent::Reopen { .. } => send(events, Event::StartedAgain),
-        _ => {}
+        api.prevent_exit();
+    } else if is_reopened(&event) {
+        send(events, Event::StartedAgain);
     }
+}
+
+fn window_happened(event: &WindowEvent, events: &mpsc::UnboundedSender<Event>) {
+    if let WindowEvent::CloseRequested { api, .. } = event {
+        api.prevent_close();
+        send(events, Event::PanelClosed);
+    } else if let WindowEvent::Focused(false) = event {
+        send(events, Event::PanelBlurred);
+    }
+}
+
+/// The Finder opens the running app once more.
+#[cfg(target_os = "macos")]
+fn is_reopened(event: &RunEvent) -> bool {
+    matches!(event, RunEvent::Reopen { .. })
+}
+
+#[cfg(not(target_os = "macos"))]
+fn is_reopened(_event: &RunEvent) -> bool {
+    false
 }
 
 async fn follow_end_wishes(events: mpsc::UnboundedSender<Event>) {
     match follow_signals() {
         Ok(mut wish) => {
-            while wish.changed().await.is_ok() && *wish.borrow() != Wish::Run {
-                send(&events, Event::Signalled);
+            // Two signals may be seen as one change.
+            for level in [Wish::Drain, Wish::AtOnce] {
+                if wish.wait_for(|wish| *wish >= level).await.is_ok() {
+                    send(&events, Event::Signalled);
+                }
             }
         }
         Err(error) => tracing::warn!(%error, "signals end the app without ceremony"),

@@ -313,4 +313,4 @@ impl<D: Desktop, S: Service> Controller<D, S> {
 
 #[cfg(test)]
 #[path = "controller/tests.rs"]
-mod tests;
+pub(crate) mod tests;

@@ -66,7 +66,8 @@ mod tests {
     use super::*;
 
     fn with(pairs: &[(&str, &str)], answers: bool) -> Face {
-        let find = |name: &str| pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
+        let find =
+            |name: &str| pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
         face(find, || answers)
     }
 
@@ -84,7 +85,8 @@ mod tests {
     #[test]
     fn without_a_display_nothing_is_asked() {
         for pairs in [&[][..], &[("DISPLAY", "")], &[("DISPLAY", ""), ("WAYLAND_DISPLAY", "")]] {
-            let find = |name: &str| pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
+            let find =
+                |name: &str| pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
             let asked = std::cell::Cell::new(false);
             let answers = || {
                 asked.set(true);

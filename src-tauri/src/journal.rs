@@ -31,7 +31,10 @@ pub(crate) fn begin(level: Option<&str>, folder: Option<&Path>) {
         .with_writer(writer)
         .init();
     if unreadable {
-        tracing::warn!(level = wanted, "logging.level is no log filter; use error, warn, info, debug or trace");
+        tracing::warn!(
+            level = wanted,
+            "logging.level is no log filter; use error, warn, info, debug or trace"
+        );
     }
 }
 

@@ -46,7 +46,12 @@ mod tests {
 
     #[test]
     fn our_own_pages_stay_in_the_window() {
-        for link in ["http://127.0.0.1:4017/", "http://127.0.0.1:4017/x?y#z", "tauri://localhost/index.html", "about:blank"] {
+        for link in [
+            "http://127.0.0.1:4017/",
+            "http://127.0.0.1:4017/x?y#z",
+            "tauri://localhost/index.html",
+            "about:blank",
+        ] {
             assert_eq!(to(link), Way::Stay, "{link}");
         }
     }

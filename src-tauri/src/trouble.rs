@@ -41,7 +41,8 @@ impl Trouble {
     /// The bundled page with these words.
     pub(crate) fn page(&self) -> Option<Url> {
         let mut page = Url::parse(PAGE).ok()?;
-        let words = [("what", Some(&self.what)), ("cure", self.cure.as_ref()), ("holder", self.holder_url.as_ref())];
+        let words =
+            [("what", Some(&self.what)), ("cure", self.cure.as_ref()), ("holder", self.holder_url.as_ref())];
         page.query_pairs_mut()
             .extend_pairs(words.into_iter().filter_map(|(name, value)| Some((name, value?))));
         Some(page)
