@@ -22,10 +22,13 @@ export async function takeLock(path) {
       await sleep(250);
     }
   }
+  await waitForOrphan(path);
+  heldPath = path;
   const touching = setInterval(() => touch(path), TOUCH_EVERY_MS);
   touching.unref();
   const giveBack = () => {
     clearInterval(touching);
+    heldPath = null;
     if (holderOf(path) === OURS) rmSync(path, { force: true });
   };
   process.once("exit", giveBack);
@@ -33,6 +36,27 @@ export async function takeLock(path) {
     process.removeListener("exit", giveBack);
     giveBack();
   };
+}
+
+/** Notes the program that works under the lock, so that it is not joined by another when its set-up is killed. */
+export function noteProgram(pid) {
+  if (heldPath !== null && pid !== undefined) writeFileSync(`${heldPath}.program`, String(pid));
+}
+
+/** Takes the note back: the program has ended. */
+export function noteProgramEnded() {
+  if (heldPath !== null) rmSync(`${heldPath}.program`, { force: true });
+}
+
+let heldPath = null;
+
+/** A set-up killed outright leaves its program at work; two of them in one folder would spoil it. */
+async function waitForOrphan(path) {
+  const note = `${path}.program`;
+  const pid = Number(holderOf(note));
+  if (pid > 0 && isAlive(-pid)) say(`  waiting for what a killed set-up left at work (process group ${pid})`);
+  while (pid > 0 && isAlive(-pid)) await sleep(250);
+  rmSync(note, { force: true });
 }
 
 const OURS = `${process.pid} ${Date.now()}`;

@@ -4,6 +4,7 @@ import { closeSync, mkdirSync, openSync, readFileSync } from "node:fs";
 import { constants } from "node:os";
 import { join } from "node:path";
 import { CLONE, LOGS, projectEnvironment } from "./places.mjs";
+import { noteProgram, noteProgramEnded } from "./lock.mjs";
 import { Problem } from "./problem.mjs";
 import { say } from "./say.mjs";
 
@@ -62,6 +63,7 @@ export async function run(
       detached: true,
     });
     running.add(child);
+    noteProgram(child.pid);
     const end = await ended(child, timeoutS, () => {
       if (!show)
         say(
@@ -69,6 +71,7 @@ export async function run(
         );
     });
     running.delete(child);
+    noteProgramEnded();
     if (stoppedBy !== null) process.exit(SIGNALS[stoppedBy]);
     return { ...end, seconds: (performance.now() - began) / 1000, log };
   } finally {

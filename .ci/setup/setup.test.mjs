@@ -57,6 +57,26 @@ test("the_lock_is_held_by_one_process_at_a_time_even_when_a_holder_is_killed", a
   }
 });
 
+test("a_killed_set_up_is_followed_only_when_the_program_it_left_at_work_has_ended", async () => {
+  const lock = JSON.stringify(join(scratch, "orphan-lock"));
+  const log = join(scratch, "orphan-log");
+  const killed = `
+    import { takeLock } from ${here("lock.mjs")};
+    import { run } from ${here("program.mjs")};
+    await takeLock(${lock});
+    setTimeout(() => process.kill(process.pid, "SIGKILL"), 200);
+    await run("orphan test", "sh", ["-c", "sleep 1; echo orphan >> ${log}"]);`;
+  const next = `
+    import { takeLock } from ${here("lock.mjs")};
+    import { appendFileSync } from "node:fs";
+    const giveBack = await takeLock(${lock});
+    appendFileSync(${JSON.stringify(log)}, "next\\n");
+    giveBack();`;
+  assert.equal(spawnSync(process.execPath, script(killed)).signal, "SIGKILL");
+  assert.equal(spawnSync(process.execPath, script(next)).status, 0);
+  assert.equal(readFileSync(log, "utf8"), "orphan\nnext\n");
+});
+
 test("a_program_run_in_our_place_gets_our_input_and_gives_its_output_and_exit_status", () => {
   const text = `
     import { become } from ${here("program.mjs")};
