@@ -33,6 +33,11 @@ function allSteps(scratch) {
       env: { ...hangarEnvironment(), HANGAR_HOME: join(scratch, "page-home") },
     },
     {
+      name: "types for macOS",
+      command: [process.execPath, inClone(".ci/check-mac.mjs")],
+      timeout_s: 35 * MINUTE_S,
+    },
+    {
       name: "overhead",
       command: [process.execPath, inClone(".ci/bench.mjs"), "--rounds", "3"],
       timeout_s: 10 * MINUTE_S,

@@ -135,7 +135,8 @@ function installOnMacos() {
   return "complete";
 }
 
-function rustNeeded() {
+/** The oldest Rust that builds this. */
+export function rustNeeded() {
   return readText(inClone("Cargo.toml"))?.match(/^rust-version = "([\d.]+)"/m)?.[1] ?? "1.90";
 }
 
