@@ -10,7 +10,7 @@ import { setUp, steps as setUpSteps } from "./setup/setup.mjs";
 import { clientsFolder, devFolder } from "./setup/tools.mjs";
 import { runSteps, sumUp } from "./steps.mjs";
 
-const GROUPS = ["checks", "page", "rust", "python", "real", "clients"];
+const GROUPS = ["checks", "page", "rust", "python", "real", "clients", "browser"];
 const MINUTE_S = 60;
 
 function pageSteps() {
@@ -26,6 +26,7 @@ function pageSteps() {
     "icons",
     "tests/real",
     "tests/clients",
+    "tests/page",
   ];
   const prettier = [
     bin("prettier"),
@@ -37,6 +38,7 @@ function pageSteps() {
     "icons",
     "tests/real",
     "tests/clients",
+    "tests/page",
     "package.json",
   ];
   const types = [bin("svelte-check"), "--tsconfig", "ui/tsconfig.json", "--fail-on-warnings"];
@@ -140,6 +142,19 @@ function clientSteps() {
   ];
 }
 
+function browserSteps() {
+  return [
+    {
+      name: "page in a browser",
+      group: "browser",
+      // One file at a time: each has a browser and models of its own.
+      command: [process.execPath, "--test", "--test-concurrency=1", "tests/page/"],
+      timeout_s: 10 * MINUTE_S,
+      env: { ...testEnvironment(), HANGAR_BINARY: HANGAR },
+    },
+  ];
+}
+
 // Whatever a test starts keeps its state away from the person's own.
 function testEnvironment() {
   return { ...hangarEnvironment(), HANGAR_HOME: join(BUILD, "test-home") };
@@ -163,7 +178,7 @@ try {
   await setUp(onlyPage ? [nodeStep, packagesStep] : setUpSteps({ forTests: true }));
   const steps = onlyPage
     ? pageSteps()
-    : [...pageSteps(), ...rustSteps(), ...pythonSteps(), ...realSteps(), ...clientSteps()];
+    : [...pageSteps(), ...rustSteps(), ...pythonSteps(), ...realSteps(), ...clientSteps(), ...browserSteps()];
   say("Testing");
   const outcomes = await runSteps(steps.filter(({ group }) => groups.includes(group)));
   process.exitCode = sumUp(outcomes, (performance.now() - began) / 1000);

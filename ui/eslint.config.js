@@ -17,6 +17,11 @@ export default ts.config(
     languageOptions: { globals: globals.node },
   },
   {
+    // Parts of them run in the page.
+    files: ["**/tests/page/*.mjs"],
+    languageOptions: { globals: globals.browser },
+  },
+  {
     files: ["**/*.svelte", "**/*.svelte.ts"],
     languageOptions: { parserOptions: { parser: ts.parser } },
   },

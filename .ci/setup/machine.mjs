@@ -121,6 +121,7 @@ function missingPackages(forTests) {
   need(python !== null, "python3-venv");
   need(openblas() !== null, "libopenblas0-pthread", "the model runs several times slower");
   if (forTests) need(onPath("espeak-ng"), "espeak-ng");
+  if (forTests) need(onPath("chromium") ?? onPath("google-chrome"), "chromium");
   return missing;
 }
 
@@ -146,7 +147,8 @@ function rustParts() {
     .map((part) => (part === "fmt" ? "rustfmt" : part));
 }
 
-function machineFolders() {
+/** Folders of this machine's own libraries. */
+export function machineFolders() {
   return readdirSync("/usr/lib")
     .filter((name) => name.endsWith("-linux-gnu"))
     .map((name) => `/usr/lib/${name}`);

@@ -1,0 +1,53 @@
+// The page while its server goes away, comes back, or another program takes its place.
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import { test } from "node:test";
+import { newHome, serve } from "../real/server.mjs";
+import { headerSays, openBrowser, openPage } from "./browser.mjs";
+
+const browser = await openBrowser();
+
+test("a killed server is told within 3 s with the age of what is shown, and its return is noticed", async (t) => {
+  const home = newHome(t);
+  const server = await serve(t, { home });
+  const page = await openPage(t, browser, server);
+  await page.getByRole("button", { name: "Load" }).click();
+  await headerSays(page, "Ready");
+  server.child.kill("SIGKILL");
+  await page.getByRole("alert").getByText("Server not reached").waitFor({ timeout: 3000 });
+  await page.getByText(/^What you see is \d+ s old\.$/).waitFor();
+  await headerSays(page, "Was: Ready");
+  assert.ok(await page.getByText("Model: in use").isVisible(), "the last values stay");
+  assert.match(
+    await page.locator(".sections").evaluate((node) => getComputedStyle(node).filter),
+    /grayscale\(1\)/,
+  );
+  for (const name of ["Stop service", "Unload"]) {
+    assert.ok(await page.getByRole("button", { name, exact: true }).isDisabled(), name);
+  }
+  assert.equal(await page.title(), "Not reached · Hangar");
+  await page.getByText(/What you see is [3-9] s old\./).waitFor({ timeout: 8000 });
+  await server.ended;
+  await serve(t, { home, env: { HANGAR_PORT: new URL(server.url).port } });
+  await headerSays(page, "Idle", 15_000);
+  assert.equal(await page.getByRole("alert").count(), 0);
+  await page.getByRole("button", { name: "Load" }).click();
+  await headerSays(page, "Ready");
+});
+
+test("another program at the address is not taken for the server", async (t) => {
+  const server = await serve(t);
+  const page = await openPage(t, browser, server);
+  await headerSays(page, "Idle");
+  server.child.kill("SIGKILL");
+  await server.ended;
+  const stranger = createServer((_, response) => response.end("<h1>something else</h1>"));
+  await new Promise((resolve) => stranger.listen(Number(new URL(server.url).port), "127.0.0.1", resolve));
+  t.after(() => {
+    stranger.closeAllConnections();
+    stranger.close();
+  });
+  await page.getByRole("alert").getByText("Another program answers here").waitFor({ timeout: 10_000 });
+  await page.getByText("hangar state").waitFor();
+  await headerSays(page, "Was: Idle");
+});
