@@ -27,12 +27,6 @@ function allSteps(scratch) {
       env: { HANGAR_HOME: join(scratch, "terminal-home") },
     },
     {
-      name: "page in a browser",
-      command: [process.execPath, inClone(".ci/more/page.mjs")],
-      timeout_s: 10 * MINUTE_S,
-      env: { ...hangarEnvironment(), HANGAR_HOME: join(scratch, "page-home") },
-    },
-    {
       name: "types for macOS",
       command: [process.execPath, inClone(".ci/check-mac.mjs")],
       timeout_s: 35 * MINUTE_S,
