@@ -45,21 +45,23 @@ const compilerStep = {
   },
 };
 
-// What Rust and the build scripts of libraries need: stand-ins for Apple's C compiler and SDK.
+// What Rust and the build scripts of libraries need: stand-ins for Apple's C compiler and SDK. None of it is a
+// path of this clone, because libraries are checked anew whenever one of these changes.
 function environment() {
   const name = TARGET.replaceAll("-", "_");
-  const cc = inClone(".ci/mac/cc");
+  const made = join(CACHE, "target-mac");
   return {
     RUSTC,
     RUSTDOC: "/usr/bin/rustdoc",
     // Building the standard library is not stable yet. Nothing that is made here is ever run or shipped.
     RUSTC_BOOTSTRAP: "1",
-    CARGO_TARGET_DIR: join(CACHE, "target-mac"),
-    [`CC_${name}`]: cc,
-    [`CXX_${name}`]: cc,
-    [`AR_${name}`]: inClone(".ci/mac/ar"),
+    CARGO_TARGET_DIR: made,
+    PATH: `${inClone(".ci/mac")}:${process.env.PATH}`,
+    [`CC_${name}`]: "hangar-mac-cc",
+    [`CXX_${name}`]: "hangar-mac-cc",
+    [`AR_${name}`]: "hangar-mac-ar",
     [`RANLIB_${name}`]: "true",
-    SDKROOT: inClone(".ci/mac"),
+    SDKROOT: made,
   };
 }
 
@@ -87,6 +89,8 @@ function checkArguments() {
   return [
     "check",
     "--locked",
+    // By content: clones share the target folder, and a file that is older than another clone's check may differ from it.
+    "-Zchecksum-freshness",
     "-Zbuild-std=core,alloc,std,panic_abort,proc_macro,test",
     "--target",
     TARGET,
