@@ -13,7 +13,7 @@ from conversation import failed, finished, generate, pixels, prompt, samples, us
 from hangar_worker import frames, load, miniature
 from hangar_worker.engine import AutoregressiveEngine
 from hangar_worker.faults import PromptInvalid
-from hangar_worker.prompt import tokenize
+from hangar_worker.prompt import Room, tokenize
 
 _TONE = np.sin(np.arange(8000) / 5) * 0.3
 
@@ -92,9 +92,8 @@ def test_clips_and_images_are_embedded_the_same_alone_and_beside_others(pocket_f
     segments = (frames.Audio(1), frames.Audio(0), frames.Image(3), frames.Image(2))
 
     def rows(*placed: frames.Segment) -> list[mx.array]:
-        asked = tokenize(
-            frames.Prompt((frames.Group(placed),), tuple(media)), model.vocabulary, model.markers, model.reader
-        )
+        whole = frames.Prompt((frames.Group(placed),), tuple(media))
+        asked = tokenize(whole, model.vocabulary, model.markers, model.reader, Room(4096, 0))
         embedded = engine.embed(asked).rows
         return [embedded[:, span.start : span.end] for span in asked.spans]
 
@@ -112,7 +111,7 @@ def test_an_image_block_on_a_bidirectional_model_is_one_chunk_and_causal_on_othe
     for shape in (miniature.A4B_26B, miniature.E2B):
         model = load.load(miniature_folder(shape))
         asked = prompt(user("a", frames.Image(0), "b"), media=[pixels(np.full((90, 90, 3), 9))])
-        made = tokenize(asked, model.vocabulary, model.markers, model.reader)
+        made = tokenize(asked, model.vocabulary, model.markers, model.reader, Room(4096, 0))
         embedded = AutoregressiveEngine(model.network, 4).embed(made)
         expected = tuple((span.start, span.end) for span in made.spans) if shape.bidirectional_images else ()
         assert embedded.whole == expected

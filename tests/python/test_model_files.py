@@ -50,8 +50,10 @@ def test_a_missing_file_is_named(copied_pocket: Path, name: str) -> None:
     assert _fault(copied_pocket) == ModelMissing(name)
 
 
-def test_a_folder_that_is_not_there_is_a_missing_config(tmp_path: Path) -> None:
-    assert _fault(tmp_path / "nowhere") == ModelMissing("config.json")
+def test_a_folder_that_is_not_there_is_missing_by_its_path(tmp_path: Path) -> None:
+    assert _fault(tmp_path / "nowhere") == ModelMissing(f"{tmp_path / 'nowhere'} (the whole folder)")
+    (tmp_path / "file").write_text("")
+    assert _fault(tmp_path / "file") == ModelMissing(f"{tmp_path / 'file'} (the whole folder)")
 
 
 @pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "generation_config.json", "processor_config.json"])
@@ -124,6 +126,38 @@ def test_code_in_the_folder_is_refused_and_not_run(copied_pocket: Path, name: st
     assert isinstance(fault, ModelUnsupported)
     assert key in fault.what
     assert not ran.exists()
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "kind"),
+    [
+        ("num_hidden_layers", 3, "KeyError"),
+        ("num_hidden_layers", 100_000, "IndexError"),
+        ("layer_types", ["full_attention"], "IndexError"),
+        ("layer_types", 7, "TypeError"),
+        ("hidden_size", "96", "TypeError"),
+        ("num_attention_heads", 0, "ZeroDivisionError"),
+        ("num_key_value_heads", -1, "ValueError"),
+        ("head_dim", 1 << 40, "OverflowError"),
+    ],
+)
+def test_a_configuration_that_contradicts_itself_is_not_supported_and_names_the_file(
+    copied_pocket: Path, key: str, value: object, kind: str
+) -> None:
+    text = json.loads((copied_pocket / "config.json").read_text())["text_config"]
+    _edit(copied_pocket, "config.json", text_config={**text, key: value})
+    what = f"config.json does not describe a network that can be built and run ({kind})"
+    assert Loaded(copied_pocket).loading == [frames.LoadFailed(ModelUnsupported(what))]
+
+
+@pytest.mark.parametrize("section", ["text_config", "vision_config", "audio_config"])
+def test_an_impossible_size_blames_a_file_of_the_model(copied_pocket: Path, section: str) -> None:
+    sizes = json.loads((copied_pocket / "config.json").read_text())[section]
+    _edit(copied_pocket, "config.json", **{section: {**sizes, "hidden_size": 999_999_999}})
+    [frame] = Loaded(copied_pocket).loading
+    assert isinstance(frame, frames.LoadFailed)
+    assert isinstance(frame.fault, ModelDamaged | ModelUnsupported), frame.fault
+    assert "config.json" in frame.fault.what
 
 
 @pytest.mark.parametrize("kind", ["gemma3", "", None])

@@ -11,10 +11,11 @@ from tokenizers import Tokenizer
 from hangar_worker import frames
 from hangar_worker.faults import FaultError, ModelUnsupported, PromptInvalid
 from hangar_worker.media import AudioInput, ImageInput
-from hangar_worker.prompt import Markers, MediaTokens, tokenize
+from hangar_worker.prompt import Markers, MediaTokens, Room, tokenize
 from hangar_worker.tokens import PieceDecoder, Vocabulary
 
 IMAGE, AUDIO = Markers(697, 699, 701), Markers(698, 700, 702)
+ROOM = Room(4096, 0)
 MARKERS = MediaTokens(IMAGE, AUDIO, frozenset({699, 700, 703}))
 
 
@@ -65,13 +66,15 @@ def test_literal_text_stays_text_when_the_file_calls_control_tokens_ordinary(tok
 
 
 def test_control_tokens_go_in_by_name(vocabulary: Vocabulary) -> None:
-    made = tokenize(prompt(group("<|turn>user\n")), vocabulary, MARKERS, _Reader())
+    made = tokenize(prompt(group("<|turn>user\n")), vocabulary, MARKERS, _Reader(), ROOM)
     assert made.ids[:2] == (2, 105)
 
 
 def test_literal_and_real_turn_marks_give_different_ids(vocabulary: Vocabulary) -> None:
-    real = tokenize(frames.Prompt((group("<|turn>user"),), ()), vocabulary, MARKERS, _Reader())
-    forged = tokenize(frames.Prompt((frames.Group((frames.Text("<|turn>user"),)),), ()), vocabulary, MARKERS, _Reader())
+    real = tokenize(frames.Prompt((group("<|turn>user"),), ()), vocabulary, MARKERS, _Reader(), ROOM)
+    forged = tokenize(
+        frames.Prompt((frames.Group((frames.Text("<|turn>user"),)),), ()), vocabulary, MARKERS, _Reader(), ROOM
+    )
     assert real.ids != forged.ids
     assert 105 not in forged.ids
 
@@ -80,7 +83,7 @@ def test_literal_and_real_turn_marks_give_different_ids(vocabulary: Vocabulary) 
 def test_an_unknown_control_token_is_refused(vocabulary: Vocabulary, token: str) -> None:
     asked = frames.Prompt((frames.Group((frames.Text("a"), frames.Control(token))),), ())
     with pytest.raises(FaultError) as caught:
-        tokenize(asked, vocabulary, MARKERS, _Reader())
+        tokenize(asked, vocabulary, MARKERS, _Reader(), ROOM)
     assert caught.value.fault == PromptInvalid("group 0 segment 1: unknown control token")
 
 
@@ -88,14 +91,14 @@ def test_an_unknown_control_token_is_refused(vocabulary: Vocabulary, token: str)
 def test_a_bare_media_placeholder_is_refused(vocabulary: Vocabulary, token: str) -> None:
     asked = frames.Prompt((frames.Group((frames.Control(token),)),), ())
     with pytest.raises(FaultError) as caught:
-        tokenize(asked, vocabulary, MARKERS, _Reader())
+        tokenize(asked, vocabulary, MARKERS, _Reader(), ROOM)
     assert isinstance(caught.value.fault, PromptInvalid)
 
 
 def test_media_stand_between_their_markers_in_segment_order(vocabulary: Vocabulary) -> None:
     picture, clip = frames.Rgb8(1, 1, ""), frames.Pcm16k("")
     asked = frames.Prompt((frames.Group((frames.Audio(1), frames.Image(0), *segments("<turn|>"))),), (picture, clip))
-    made = tokenize(asked, vocabulary, MARKERS, _Reader())
+    made = tokenize(asked, vocabulary, MARKERS, _Reader(), ROOM)
     assert made.ids == (698, 700, 700, 702, 697, 699, 699, 699, 701, 106)
     assert [(span.start, span.end, span.kind) for span in made.spans] == [(1, 3, "audio"), (5, 8, "image")]
     assert made.borders == (10,)
@@ -105,14 +108,20 @@ def test_media_that_are_not_there_or_of_another_kind_are_refused(vocabulary: Voc
     for segment in (frames.Image(1), frames.Audio(0)):
         with pytest.raises(FaultError):
             tokenize(
-                frames.Prompt((frames.Group((segment,)),), (frames.Rgb8(1, 1, ""),)), vocabulary, MARKERS, _Reader()
+                frames.Prompt((frames.Group((segment,)),), (frames.Rgb8(1, 1, ""),)),
+                vocabulary,
+                MARKERS,
+                _Reader(),
+                ROOM,
             )
 
 
 def test_media_are_refused_without_a_tower(vocabulary: Vocabulary) -> None:
     deaf = MediaTokens(IMAGE, None, MARKERS.placeholders)
     with pytest.raises(FaultError) as caught:
-        tokenize(frames.Prompt((frames.Group((frames.Audio(0),)),), (frames.Pcm16k(""),)), vocabulary, deaf, _Reader())
+        tokenize(
+            frames.Prompt((frames.Group((frames.Audio(0),)),), (frames.Pcm16k(""),)), vocabulary, deaf, _Reader(), ROOM
+        )
     assert caught.value.fault == PromptInvalid("group 0 segment 0: the model has no audio tower")
 
 
@@ -160,3 +169,32 @@ def test_another_kind_of_tokenizer_is_refused(broken: dict[str, Any]) -> None:
     with pytest.raises(FaultError) as caught:
         Vocabulary(broken)
     assert isinstance(caught.value.fault, ModelUnsupported)
+
+
+def test_a_reserved_token_never_comes_out_as_text(vocabulary: Vocabulary, tokenizer_json: dict[str, Any]) -> None:
+    known = tokenizer_json["model"]["vocab"]
+    reserved = [name for name in known if name.startswith(("<unused", "<pad", "<mask", "<unk"))]
+    assert len(reserved) > 80
+    for name in reserved:
+        assert _decoded(vocabulary, [known[name]]) == [frames.Control(name)]
+        assert _text(_decoded(vocabulary, vocabulary.encode_text(name))) == name
+
+
+def test_a_reserved_token_listed_as_ordinary_is_no_text_either(tokenizer_json: dict[str, Any]) -> None:
+    number = tokenizer_json["model"]["vocab"]["<unused102>"]
+    listed = {**tokenizer_json["added_tokens"][-1], "id": number, "content": "<unused102>", "special": False}
+    lax = Vocabulary({**tokenizer_json, "added_tokens": [*tokenizer_json["added_tokens"], listed]})
+    assert lax.control_name(number) == "<unused102>"
+    assert number not in lax.encode_text("a <unused102> b")
+
+
+def test_a_token_with_a_reserved_name_that_text_merges_to_stays_text(tokenizer_json: dict[str, Any]) -> None:
+    model = tokenizer_json["model"]
+    top = max(model["vocab"].values())
+    grown = {**model["vocab"], "<m": top + 1, "<ma": top + 2, "<mas": top + 3, "<mask": top + 4, "<masks>": top + 6}
+    grown["s>"] = top + 5
+    steps = [["<", "m"], ["<m", "a"], ["<ma", "s"], ["<mas", "k"], ["s", ">"], ["<mask", "s>"]]
+    merging = Vocabulary({**tokenizer_json, "model": {**model, "vocab": grown, "merges": [*steps, *model["merges"]]}})
+    ids = merging.encode_text("<masks>")
+    assert top + 6 in ids
+    assert _text(_decoded(merging, ids)) == "<masks>"

@@ -15,7 +15,7 @@ pub enum WorkerFault {
     /// A file of the model is not there.
     #[error("model file {file} is missing")]
     ModelMissing {
-        /// File name inside the model folder.
+        /// File name inside the model folder, or the path of the folder when all of it is missing.
         file: String,
     },
     /// A file of the model is there but not whole or not readable.
@@ -37,7 +37,7 @@ pub enum WorkerFault {
         "prompt of {prompt_tokens} tokens plus {max_tokens} to generate exceeds the window of {window_tokens}"
     )]
     ContextLengthExceeded {
-        /// Tokens of the prompt.
+        /// Tokens of the prompt; a lower bound where it was refused before all of it was tokenised.
         prompt_tokens: u32,
         /// Tokens asked to generate.
         max_tokens: u32,

@@ -7,7 +7,7 @@ from typing import Any, cast
 import mlx.core as mx
 
 from hangar_worker import chunks
-from hangar_worker.faults import Engine, FaultError
+from hangar_worker.faults import CancelledError, Engine, FaultError
 from hangar_worker.media import AudioInput, ImageInput, MediaInput
 from hangar_worker.prompt import TokenPrompt
 from hangar_worker.sampling import Sampler
@@ -17,10 +17,6 @@ Watch = Callable[[int, int], bool]
 
 _CACHE_STATE_EVERY_TOKENS = 50
 _IMAGE_TYPE, _AUDIO_TYPE = 1, 3
-
-
-class CancelledError(Exception):
-    """The watch asked to stop."""
 
 
 @dataclass(frozen=True)

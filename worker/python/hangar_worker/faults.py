@@ -12,7 +12,7 @@ class RuntimeUnverified:
 
 @dataclass(frozen=True)
 class ModelMissing:
-    """A file of the model is not there."""
+    """A file of the model is not there, or its whole folder, which is then named by its path."""
 
     file: str
 
@@ -34,7 +34,11 @@ class ModelUnsupported:
 
 @dataclass(frozen=True)
 class ContextLengthExceeded:
-    """Prompt and answer do not fit the window."""
+    """Prompt and answer do not fit the window.
+
+    `prompt_tokens` is exact for a prompt that was tokenised to its end, and a lower bound for one that was not
+    because the part looked at was already too much.
+    """
 
     prompt_tokens: int
     max_tokens: int
@@ -81,6 +85,15 @@ class FaultError(Exception):
         """Wraps one fault."""
         super().__init__(type(fault).__name__)
         self.fault: Fault = fault
+
+
+class CancelledError(Exception):
+    """What is being done is no longer wanted."""
+
+
+def is_of_client(fault: Fault) -> bool:
+    """Whether a request's own content is at fault, and nothing here."""
+    return isinstance(fault, ContextLengthExceeded | PromptInvalid)
 
 
 def invalid(what: str) -> FaultError:

@@ -3,6 +3,7 @@
 import contextlib
 import io
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -48,14 +49,15 @@ def load(folder: Path) -> LoadedModel:
     files = model_files.check(folder)
     vocabulary = Vocabulary(files.tokenizer)
     network = weights(folder)
-    return LoadedModel(
-        network=network,
-        vocabulary=vocabulary,
-        reader=MediaReader(files.config, files.processor_config),
-        markers=media_tokens(network),
-        end_tokens=files.end_tokens,
-        parameters=count_parameters(network),
-    )
+    with named_by_config():
+        return LoadedModel(
+            network=network,
+            vocabulary=vocabulary,
+            reader=MediaReader(files.config, files.processor_config),
+            markers=media_tokens(network),
+            end_tokens=files.end_tokens,
+            parameters=count_parameters(network),
+        )
 
 
 def weights(folder: Path) -> Any:
@@ -64,12 +66,28 @@ def weights(folder: Path) -> Any:
     Raises:
         FaultError: when tensors are missing, surplus or of another shape than config.json says.
     """
-    try:
-        # The loader prints warnings and progress; frames are elsewhere, but logs are to stay JSON.
-        with contextlib.redirect_stdout(io.StringIO()):
+    # The loader prints warnings and progress; frames are elsewhere, but logs are to stay JSON.
+    with named_by_config(), contextlib.redirect_stdout(io.StringIO()):
+        try:
             return load_model(folder)
-    except ValueError as error:
-        raise _named(str(error) + " ") from error
+        except ValueError as error:
+            if fault := _of_tensors(str(error) + " "):
+                raise fault from error
+            raise
+
+
+@contextlib.contextmanager
+def named_by_config() -> Iterator[None]:
+    """Blames config.json for what the network's own code raises over values that do not fit each other.
+
+    Raises:
+        FaultError: `model_unsupported` naming the file and the kind of exception.
+    """
+    try:
+        yield
+    except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:
+        what = f"config.json does not describe a network that can be built and run ({type(error).__name__})"
+        raise FaultError(ModelUnsupported(what=what)) from error
 
 
 def media_tokens(network: Any) -> MediaTokens:
@@ -109,7 +127,7 @@ def _tensors(network: Any) -> list[tuple[str, mx.array]]:
     return list(flat)
 
 
-def _named(text: str) -> FaultError:
+def _of_tensors(text: str) -> FaultError | None:
     if match := _MISSING.search(text):
         what = f"{match[1]} tensors are missing, first {match[2]}"
         return FaultError(ModelDamaged(file="model.safetensors", what=what))
@@ -119,4 +137,4 @@ def _named(text: str) -> FaultError:
     if match := _SURPLUS.search(text):
         what = f"{match[1]} tensors do not belong to this architecture, first {match[2]}"
         return FaultError(ModelUnsupported(what=what))
-    return FaultError(ModelUnsupported(what="its configuration and weights do not go together"))
+    return None

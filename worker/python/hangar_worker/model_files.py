@@ -51,6 +51,8 @@ def check(folder: Path) -> ModelFiles:
     Raises:
         FaultError: with `model_missing`, `model_damaged` or `model_unsupported`, naming the file.
     """
+    if not folder.is_dir():
+        raise FaultError(ModelMissing(file=f"{folder} (the whole folder)"))
     config = _json_object(folder, "config.json")
     generation_config = _json_object(folder, "generation_config.json", optional=True)
     for source in (config, generation_config, config.get("text_config")):

@@ -1,10 +1,12 @@
 """A rendered prompt as token ids, with the places of its media and the borders between its groups."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 from hangar_worker import frames
-from hangar_worker.faults import invalid
+from hangar_worker.encoding import text_bytes
+from hangar_worker.faults import CancelledError, ContextLengthExceeded, FaultError, invalid
 from hangar_worker.media import AudioInput, ImageInput, MediaInput, Reader
 from hangar_worker.tokens import Vocabulary
 
@@ -52,21 +54,55 @@ class TokenPrompt:
     borders: tuple[int, ...]
 
 
-def tokenize(prompt: frames.Prompt, vocabulary: Vocabulary, markers: MediaTokens, reader: Reader) -> TokenPrompt:
-    """Turns segments into ids.
+@dataclass(frozen=True)
+class Room:
+    """What a prompt must fit into, together with its answer."""
+
+    window_tokens: int
+    max_tokens: int
+
+    def check(self, prompt_tokens: int) -> None:
+        """Refuses a prompt of so many tokens, or of at least so many.
+
+        Raises:
+            FaultError: `context_length_exceeded`.
+        """
+        if prompt_tokens + self.max_tokens > self.window_tokens:
+            raise FaultError(ContextLengthExceeded(prompt_tokens, self.max_tokens, self.window_tokens))
+
+
+def tokenize(  # noqa: PLR0917 - two of them about the prompt, two the model's, two the caller's limits
+    prompt: frames.Prompt,
+    vocabulary: Vocabulary,
+    markers: MediaTokens,
+    reader: Reader,
+    room: Room,
+    stop: Callable[[], bool] = lambda: False,
+) -> TokenPrompt:
+    """Turns segments into ids, and no more of them than there is room for.
+
+    A prompt that is too long by its length in bytes alone is refused before any of it is encoded.
 
     Raises:
-        FaultError: `prompt_invalid` naming group and segment.
+        FaultError: `prompt_invalid` naming group and segment, or `context_length_exceeded`.
+        CancelledError: when told to stop.
     """
+    rest = sum(_least(each, vocabulary) for group in prompt.groups for each in group.segments)
+    room.check(rest)
     ids: list[int] = []
     spans: list[Span] = []
     borders: list[int] = []
     for group_at, group in enumerate(prompt.groups):
         for segment_at, segment in enumerate(group.segments):
             where = f"group {group_at} segment {segment_at}"
+            _go_on(stop)
+            rest -= _least(segment, vocabulary)
             match segment:
                 case frames.Text():
-                    ids += vocabulary.encode_text(segment.text)
+                    for piece in vocabulary.encode_pieces(segment.text):
+                        ids += piece
+                        room.check(len(ids) + rest)
+                        _go_on(stop)
                 case frames.Control():
                     ids.append(_control(segment, vocabulary, markers, where))
                 case frames.Image():
@@ -82,7 +118,22 @@ def tokenize(prompt: frames.Prompt, vocabulary: Vocabulary, markers: MediaTokens
         borders.append(len(ids))
     if not ids:
         raise invalid("the prompt has no tokens")
+    room.check(len(ids))
     return TokenPrompt(tuple(ids), tuple(spans), tuple(borders))
+
+
+def _least(segment: frames.Segment, vocabulary: Vocabulary) -> int:
+    """A lower bound of a segment's tokens, without encoding it."""
+    match segment:
+        case frames.Text():
+            return vocabulary.least_tokens(text_bytes(segment.text))
+        case frames.Control() | frames.Image() | frames.Audio():
+            return 1
+
+
+def _go_on(stop: Callable[[], bool]) -> None:
+    if stop():
+        raise CancelledError
 
 
 def _control(segment: frames.Control, vocabulary: Vocabulary, markers: MediaTokens, where: str) -> int:

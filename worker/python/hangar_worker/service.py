@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hangar_worker import codec, faults, frames, log
-from hangar_worker.faults import ContextLengthExceeded, Engine, Fault, FaultError, RuntimeUnverified, invalid
+from hangar_worker.faults import CancelledError, Engine, Fault, FaultError, RuntimeUnverified, invalid
 from hangar_worker.pipe import Pipe, send
 
 if TYPE_CHECKING:
@@ -87,7 +87,8 @@ class Service:
                     send(self._pipe, frames.Probed(request=command.request, report=report))
         except Exception as error:  # noqa: BLE001 - every failure must reach the server as a fault
             fault = _fault(error, doing, has_prompt=True)
-            log.event("error", "request_failed", request=command.request, code=type(fault).__name__)
+            level: log.Level = "info" if faults.is_of_client(fault) else "error"
+            log.event(level, "request_failed", request=command.request, code=type(fault).__name__)
             send(self._pipe, frames.Failed(request=command.request, fault=fault))
         finally:
             if self._session is not None:
@@ -99,10 +100,16 @@ class Service:
         if command.max_tokens < 1:
             raise invalid("max_tokens must be at least 1")
         sampler = session.sampler(command.sampling)
-        prompt = session.tokenize(command.prompt)
+        # A long prompt is tokenised for seconds: that is work on it already.
+        pipe.progress("prefill", request, 0, 0)
+        try:
+            prompt = session.tokenize(command.prompt, command.max_tokens, lambda: pipe.cancelled(request))
+        except CancelledError:
+            log.event("info", "finished", request=request, reason="cancelled", prompt_tokens=0, completion_tokens=0)
+            none = frames.TokenUse(prompt_tokens=0, cached_tokens=0, completion_tokens=0)
+            send(pipe, frames.Finished(request, "cancelled", none, frames.Timings(0.0, 0.0), session.memory()))
+            return
         tokens = len(prompt.ids)
-        if tokens + command.max_tokens > session.window_tokens:
-            raise FaultError(ContextLengthExceeded(tokens, command.max_tokens, session.window_tokens))
         send(pipe, frames.Accepted(request=request, prompt_tokens=tokens, cached_tokens=0))
         accepted = time.monotonic()
         first: float | None = None

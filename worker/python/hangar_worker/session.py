@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Self
 
 from hangar_worker import exactness, frames, load, memory, sampling, warmup
-from hangar_worker.engine import AutoregressiveEngine, CancelledError, Watch
-from hangar_worker.prompt import TokenPrompt, tokenize
+from hangar_worker.engine import AutoregressiveEngine, Watch
+from hangar_worker.faults import CancelledError
+from hangar_worker.prompt import Room, TokenPrompt, tokenize
 from hangar_worker.sampling import Sampler
 from hangar_worker.tokens import PieceDecoder
 
@@ -53,7 +54,10 @@ class Session:
         """
         model = load.load(folder)
         memory.keep_weights_resident()
-        chunk = warmup.run(model, window_tokens, chunk_tokens, lambda done, total: progress("warming_up", done, total))
+        with load.named_by_config():
+            chunk = warmup.run(
+                model, window_tokens, chunk_tokens, lambda done, total: progress("warming_up", done, total)
+            )
         return cls(model, AutoregressiveEngine(model.network, chunk), window_tokens)
 
     def memory(self) -> frames.MemoryUse:
@@ -68,9 +72,17 @@ class Session:
         """Checks and builds a sampler."""
         return sampling.sampler(chosen)
 
-    def tokenize(self, prompt: frames.Prompt) -> TokenPrompt:
-        """Turns a rendered prompt into ids and media inputs."""
-        return tokenize(prompt, self._model.vocabulary, self._model.markers, self._model.reader)
+    def tokenize(
+        self, prompt: frames.Prompt, max_tokens: int = 0, stop: Callable[[], bool] = lambda: False
+    ) -> TokenPrompt:
+        """Turns a rendered prompt into ids and media inputs; `stop` is asked every few milliseconds.
+
+        Raises:
+            FaultError: `context_length_exceeded` where the window has no room for prompt and `max_tokens`.
+            CancelledError: when told to stop.
+        """
+        room = Room(self.window_tokens, max_tokens)
+        return tokenize(prompt, self._model.vocabulary, self._model.markers, self._model.reader, room, stop)
 
     def probe(self, prompt: frames.Prompt, progress: Callable[[int, int], None]) -> frames.ProbeReport:
         """Measures how far warm runs are from a cold one."""

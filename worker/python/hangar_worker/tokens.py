@@ -3,14 +3,22 @@
 import codecs
 import json
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from tokenizers import Tokenizer
 
 from hangar_worker import frames
+from hangar_worker.encoding import TextEncoder
 from hangar_worker.faults import FaultError, ModelUnsupported
 
 _LOOKS_LIKE_CONTROL = re.compile(r"^(<\|[^<>\s]*>|<[^<>\s]*\|>)$")
+# Names that vocabularies keep for later use, many of them listed nowhere but among the ordinary tokens.
+_LOOKS_RESERVED = re.compile(
+    r"^(<(unused|reserved|extra|special|pad|mask|unk|bos|eos|cls|sep|start_of|end_of)[-_]?\w*>|<\w+_soft_token>"
+    r"|\[(unused|reserved|pad|mask|unk|cls|sep|multimodal)[-_]?\w*\])$",
+    re.IGNORECASE,
+)
 _BYTE = re.compile(r"^<0x([0-9A-Fa-f]{2})>$")
 _SPACE = "\u2581"
 _FILE = "tokenizer.json"
@@ -34,14 +42,27 @@ class Vocabulary:
         except Exception as error:
             raise FaultError(ModelUnsupported(what=f"{_FILE} cannot be read by the tokenizer library")) from error
         self._tokenizer.encode_special_tokens = True
-        self._controls: dict[str, int] = {str(each["content"]): int(each["id"]) for each in controls}
+        self._controls: dict[str, int] = {
+            **_reserved(tokenizer_json),
+            **{str(each["content"]): int(each["id"]) for each in controls},
+        }
         self._control_names = {number: name for name, number in self._controls.items()}
         self._bytes: dict[int, bytes] = {}
+        known = self._tokenizer.get_vocab(with_added_tokens=True)
+        texts = [name for name in known if name not in self._controls and not _BYTE.match(name)]
+        self._encoder = TextEncoder(self._tokenizer, tokenizer_json, texts)
 
     def encode_text(self, text: str) -> list[int]:
         """Ids of literal text."""
-        ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False).ids
-        return ids
+        return self._encoder.whole(text)
+
+    def encode_pieces(self, text: str) -> Iterator[list[int]]:
+        """The same ids, a piece of some 20 ms at a time."""
+        return self._encoder.pieces(text)
+
+    def least_tokens(self, text_bytes: int) -> int:
+        """A lower bound of the ids of literal text this long; 0 where length says nothing."""
+        return self._encoder.least_tokens(text_bytes)
 
     def control(self, name: str) -> int | None:
         """Id of a control token, or nothing when there is none of that name."""
@@ -86,7 +107,26 @@ class PieceDecoder:
 
 
 def _is_control(added: dict[str, Any]) -> bool:
-    return bool(added.get("special")) or bool(_LOOKS_LIKE_CONTROL.match(str(added.get("content", ""))))
+    return bool(added.get("special")) or _names_a_control(str(added.get("content", "")))
+
+
+def _names_a_control(name: str) -> bool:
+    return bool(_LOOKS_LIKE_CONTROL.match(name) or _LOOKS_RESERVED.match(name))
+
+
+def _reserved(tokenizer_json: dict[str, Any]) -> dict[str, int]:
+    """Ordinary tokens that are reserved: named so, and nothing that text could be merged to."""
+    model = tokenizer_json["model"]
+    named = {
+        str(name): int(number)
+        for name, number in model.get("vocab", {}).items()
+        if name[-1:] in (">", "]") and _names_a_control(name)
+    }
+    for merge in model.get("merges", []):
+        left, right = merge.split(" ", 1) if isinstance(merge, str) else merge
+        if right[-1:] in (">", "]"):
+            named.pop(left + right, None)
+    return named
 
 
 def _check_kind(tokenizer_json: dict[str, Any]) -> None:
