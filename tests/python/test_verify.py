@@ -1,17 +1,19 @@
 """What verification says of a runtime that is right, old, edited or not there."""
 
+import base64
 import hashlib
 import importlib.metadata
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from memory_pipe import MemoryPipe
 
-from hangar_worker import frames, verify
+from hangar_worker import frames, records, verify
 from hangar_worker.faults import RuntimeUnverified
 from hangar_worker.service import Service
 
@@ -103,6 +105,103 @@ def test_an_edited_and_an_unpatched_file_are_told_apart(
     (site / path).unlink()
     row = next(row for row in _wrong(pins) if row.name == path)
     assert row.found == "no such file"
+
+
+@pytest.fixture
+def copied_site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the installed worker and engine, found before the installed ones."""
+    site = tmp_path / "site"
+    for package in ("hangar-worker", "mlx-vlm"):
+        distribution = importlib.metadata.distribution(package)
+        for file in distribution.files or ():
+            if file.parts[0] != ".." and "__pycache__" not in file.parts:
+                (site / file).parent.mkdir(parents=True, exist_ok=True)
+                (site / file).write_bytes(Path(str(file.locate())).read_bytes())
+    monkeypatch.syspath_prepend(str(site))
+    return site
+
+
+def _wrong_by_name(pins: Path, *, thorough: bool) -> dict[str, str]:
+    return {row.name: row.found for row in verify.rows(pins, thorough=thorough) if not row.ok}
+
+
+@pytest.mark.usefixtures("copied_site")
+def test_this_runtime_is_as_installed_to_the_last_file(pins: Path) -> None:
+    rows = verify.rows(pins, thorough=True)
+    assert [row for row in rows if not row.ok] == []
+    assert {"hangar_worker files", "mlx_vlm files", "hangar_worker native module"} <= {row.name for row in rows}
+    engine = next(row for row in rows if row.name == "mlx_vlm files")
+    assert int(engine.found.split()[0]) > 1000
+
+
+@pytest.mark.parametrize("thorough", [False, True])
+def test_a_missing_native_module_is_noticed_at_every_start(pins: Path, copied_site: Path, thorough: bool) -> None:
+    [native] = (copied_site / "hangar_worker").glob("_native*.so")
+    native.unlink()
+    wrong = _wrong_by_name(pins, thorough=thorough)
+    assert wrong["hangar_worker files"] == f"hangar_worker/{native.name} is missing"
+    assert ("hangar_worker native module" in wrong) == thorough
+
+
+@pytest.mark.parametrize("thorough", [False, True])
+def test_an_edited_or_missing_worker_source_is_noticed_at_every_start(
+    pins: Path, copied_site: Path, thorough: bool
+) -> None:
+    source = copied_site / "hangar_worker" / "sampling.py"
+    whole = source.read_bytes()
+    source.write_bytes(whole.replace(b"def ", b"dEf ", 1))
+    assert _wrong_by_name(pins, thorough=thorough)["hangar_worker files"] == "hangar_worker/sampling.py is edited"
+    source.unlink()
+    (copied_site / "hangar_worker" / "memory.py").write_bytes(b"")
+    wrong = _wrong_by_name(pins, thorough=thorough)
+    assert wrong["hangar_worker files"] in {
+        "hangar_worker/memory.py is edited and 1 more",
+        "hangar_worker/sampling.py is missing and 1 more",
+    }
+
+
+def test_an_edited_native_module_of_the_same_length_is_noticed_and_not_loaded(pins: Path, copied_site: Path) -> None:
+    [native] = (copied_site / "hangar_worker").glob("_native*.so")
+    content = bytearray(native.read_bytes())
+    content[len(content) // 2] ^= 1
+    native.write_bytes(content)
+    wrong = _wrong_by_name(pins, thorough=True)
+    assert wrong["hangar_worker files"] == f"hangar_worker/{native.name} is edited"
+    assert wrong["hangar_worker native module"].startswith("not tried")
+
+
+def test_a_native_module_that_does_not_load_is_noticed(pins: Path, copied_site: Path) -> None:
+    [native] = (copied_site / "hangar_worker").glob("_native*.so")
+    native.write_bytes(b"no library")
+    digest = base64.urlsafe_b64encode(hashlib.sha256(b"no library").digest()).rstrip(b"=").decode()
+    [record] = copied_site.glob("hangar_worker-*.dist-info/RECORD")
+    lines = [
+        f"hangar_worker/{native.name},sha256={digest},10" if line.startswith(f"hangar_worker/{native.name},") else line
+        for line in record.read_text().splitlines()
+    ]
+    record.write_text("\n".join(lines) + "\n")
+    assert _wrong_by_name(pins, thorough=True) == {"hangar_worker native module": "ImportError"}
+
+
+def test_an_edited_unpatched_engine_file_is_noticed_by_the_thorough_comparison(pins: Path, copied_site: Path) -> None:
+    source = copied_site / "mlx_vlm" / "utils.py"
+    source.write_bytes(source.read_bytes() + b"\n# edited\n")
+    assert _wrong_by_name(pins, thorough=True) == {"mlx_vlm files": "mlx_vlm/utils.py is edited"}
+
+
+def test_a_package_without_a_record_is_noticed(pins: Path, copied_site: Path) -> None:
+    [record] = copied_site.glob("hangar_worker-*.dist-info/RECORD")
+    record.unlink()
+    assert _wrong_by_name(pins, thorough=False) == {"hangar_worker files": "no record of its files"}
+
+
+def test_what_every_start_compares_of_the_workers_files_takes_less_than_30_ms() -> None:
+    def took_ms() -> float:
+        started = time.perf_counter()
+        assert records.compare("hangar-worker", "hangar_worker", hash_binaries=False).ok
+        return (time.perf_counter() - started) * 1000
+
+    assert min(took_ms() for _ in range(5)) < 30
 
 
 def test_an_unsuited_python_differs(edited_pins: Any) -> None:

@@ -1,4 +1,4 @@
-"""Compares the installed runtime with its pins, without importing any of its packages.
+"""Compares the installed runtime with its pins and records, without importing any of its packages.
 
 `python -I -m hangar_worker.verify --pins PATH --json [--probes]` prints one JSON value
 `{"ok": bool, "rows": [{"name", "ok", "expected", "found", "cure"}]}` and exits 0 whatever the verdict;
@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from hangar_worker import frames
+from hangar_worker import frames, records
 
 SCHEMA = 1
 """Version of the pins file this code reads."""
@@ -34,8 +34,12 @@ class Row:
     cure: str
 
 
-def rows(pins_file: Path) -> list[Row]:
-    """Compares interpreter, packages and patched files with the pins."""
+def rows(pins_file: Path, *, thorough: bool = False) -> list[Row]:
+    """Compares interpreter, packages, patched files and the worker's own files with what they should be.
+
+    That is what every start can afford; thoroughly, every file of the engine is hashed too, and the worker's
+    native module is loaded.
+    """
     try:
         pins = json.loads(pins_file.read_text(encoding="utf-8"))
         if pins["schema"] != SCHEMA:
@@ -45,6 +49,7 @@ def rows(pins_file: Path) -> list[Row]:
             _python_row(pins["python"]),
             *(_package_row(name, version, refused) for name, version in pins["packages"].items()),
             *(_file_row(each) for each in pins["patched_files"]),
+            *_installed_rows({each["path"] for each in pins["patched_files"]}, thorough=thorough),
         ]
     except OSError as error:
         return [Row("pins", False, "a readable pins file", type(error).__name__, _REPAIR)]
@@ -74,7 +79,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--probes", action="store_true", help="also measure what the patches are for")
     options = parser.parse_args(arguments)
     with _stdout_kept() as out:
-        compared = rows(options.pins)
+        compared = rows(options.pins, thorough=True)
         if options.probes:
             # Probes import the packages: pointless, and perhaps crashing, where these are not as pinned.
             compared += _probe_rows() if all(row.ok for row in compared) else []
@@ -143,6 +148,22 @@ def _file_row(pinned: dict[str, str]) -> Row:
         return Row(pinned["path"], True, expected, expected, "")
     kind = "unpatched" if digest == pinned["before_sha256"] else "edited"
     return Row(pinned["path"], False, expected, f"{kind} ({digest[:12]})", _REPAIR)
+
+
+def _installed_rows(patched: set[str], *, thorough: bool) -> list[Row]:
+    worker = records.compare("hangar-worker", "hangar_worker", hash_binaries=thorough)
+    made = [_record_row("hangar_worker files", worker)]
+    if thorough:
+        engine = records.compare("mlx-vlm", "mlx_vlm", besides=patched, hash_binaries=True)
+        made.append(_record_row("mlx_vlm files", engine))
+        # Loading a damaged library may end the process, and this is the one that has to say so.
+        why = records.native_module() if worker.ok else "not tried: the worker's files differ"
+        made.append(Row("hangar_worker native module", why is None, "loads", why or "loads", _REPAIR if why else ""))
+    return made
+
+
+def _record_row(name: str, compared: records.Compared) -> Row:
+    return Row(name, compared.ok, compared.expected, compared.found, "" if compared.ok else _REPAIR)
 
 
 if __name__ == "__main__":
