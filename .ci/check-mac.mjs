@@ -56,6 +56,7 @@ function environment() {
     // Building the standard library is not stable yet. Nothing that is made here is ever run or shipped.
     RUSTC_BOOTSTRAP: "1",
     CARGO_TARGET_DIR: made,
+    RUSTC_WORKSPACE_WRAPPER: "",
     PATH: `${inClone(".ci/mac")}:${process.env.PATH}`,
     [`CC_${name}`]: "hangar-mac-cc",
     [`CXX_${name}`]: "hangar-mac-cc",
