@@ -27,6 +27,12 @@ function allSteps(scratch) {
       env: { HANGAR_HOME: join(scratch, "terminal-home") },
     },
     {
+      name: "app window",
+      command: [process.execPath, inClone(".ci/more/app.mjs")],
+      timeout_s: 45 * MINUTE_S,
+      env: { ...hangarEnvironment(), HANGAR_HOME: join(scratch, "app-home") },
+    },
+    {
       name: "types for macOS",
       command: [process.execPath, inClone(".ci/check-mac.mjs")],
       timeout_s: 35 * MINUTE_S,

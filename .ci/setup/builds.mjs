@@ -8,8 +8,10 @@ import { findPython } from "./python.mjs";
 import { clearStamp, fingerprint, readStamp, readText, writeStamp, writeWhole } from "./stamp.mjs";
 import { toolsEnvironment, toolsFolder } from "./tools.mjs";
 
-const COMPILE_CURE = "the lines above say what does not build; a clean tree of the main branch does";
-const SERVER_INPUTS = [
+/** What to do when our sources do not build. */
+export const COMPILE_CURE = "the lines above say what does not build; a clean tree of the main branch does";
+/** What the server is built from. */
+export const SERVER_INPUTS = [
   "Cargo.toml",
   "Cargo.lock",
   ".cargo",
@@ -74,11 +76,7 @@ export const serverStep = stamped("server", {
       cure: COMPILE_CURE,
       timeoutS: 2400,
     });
-    // The target folder is shared between clones; the copy is this clone's own.
-    mkdirSync(join(BUILD, "bin"), { recursive: true });
-    copyFileSync(join(TARGET, "debug/hangar"), `${HANGAR}.new`);
-    chmodSync(`${HANGAR}.new`, 0o755);
-    renameSync(`${HANGAR}.new`, HANGAR);
+    putIntoBin("hangar");
   },
 });
 
@@ -179,7 +177,17 @@ function workerFingerprint() {
   return fingerprint(WORKER_INPUTS, [findPython()?.version, process.arch]);
 }
 
-function stamped(name, { inputs, facts = () => [], outputs, run }) {
+/** Copies a built program to `.build/bin`: the target folder is shared between clones, the copy is this clone's own. */
+export function putIntoBin(name) {
+  const place = join(BUILD, "bin", name);
+  mkdirSync(join(BUILD, "bin"), { recursive: true });
+  copyFileSync(join(TARGET, "debug", name), `${place}.new`);
+  chmodSync(`${place}.new`, 0o755);
+  renameSync(`${place}.new`, place);
+}
+
+/** A step that is done again only when its inputs or facts have changed. */
+export function stamped(name, { inputs, facts = () => [], outputs, run }) {
   const value = () => fingerprint(inputs, facts());
   return {
     name,

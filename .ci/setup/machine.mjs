@@ -1,9 +1,10 @@
 // What the machine itself must have: Node, a C compiler, system libraries, Rust.
 import { existsSync, readdirSync } from "node:fs";
-import { IS_MACOS, inClone, onPath } from "./places.mjs";
+import { resolve } from "node:path";
+import { CACHE, IS_MACOS, TARGET, inClone, onPath, whyUnusable } from "./places.mjs";
 import { Problem } from "./problem.mjs";
 import { ask, mustRun } from "./program.mjs";
-import { findPython, forgetPythons, pythonThatMakesVenvs } from "./python.mjs";
+import { findPython, forgetPythons, pythonThatMakesVenvs, wrongPython } from "./python.mjs";
 import { say } from "./say.mjs";
 import { readText } from "./stamp.mjs";
 
@@ -21,6 +22,34 @@ export const nodeStep = {
     throw new Problem(`Node ${process.versions.node} is too old, ${NODE_NEEDED} is needed`, cure);
   },
 };
+
+/** What the environment names can be used: said before anything is installed or built. */
+export const wishesStep = {
+  name: "settings",
+  // The lock lies in a folder that is looked at here.
+  locksItself: true,
+  done: () => (firstWrong() === null ? "usable" : null),
+  run() {
+    throw firstWrong();
+  },
+};
+
+function firstWrong() {
+  if (process.env.HANGAR_PYTHON && findPython() === null) return wrongPython();
+  for (const [variable, folder] of [
+    ["HANGAR_CACHE", CACHE],
+    ["HANGAR_TARGET", TARGET],
+    ["HANGAR_HOME", process.env.HANGAR_HOME],
+  ]) {
+    const why = folder ? whyUnusable(resolve(folder)) : null;
+    if (why !== null)
+      return new Problem(
+        `${folder} cannot be written: ${why}`,
+        `set ${variable} to a folder that can be written`,
+      );
+  }
+  return null;
+}
 
 /** Compilers and libraries of the operating system. */
 export const systemStep = (forTests) => ({

@@ -48,6 +48,14 @@ export function pythonThatMakesVenvs() {
   return null;
 }
 
+/** The named Python is not one that the runtime can be made with. */
+export function wrongPython() {
+  return new Problem(
+    `HANGAR_PYTHON=${process.env.HANGAR_PYTHON} is no Python 3.${OLDEST} to 3.${NEWEST}`,
+    "point HANGAR_PYTHON at one, or unset it",
+  );
+}
+
 /** A Python for the runtime is there; on macOS uv brings one where none is. */
 export const pythonStep = {
   name: "python",
@@ -56,12 +64,7 @@ export const pythonStep = {
     return python === null ? null : `${python.version} at ${python.path}`;
   },
   async run() {
-    if (process.env.HANGAR_PYTHON) {
-      throw new Problem(
-        `HANGAR_PYTHON=${process.env.HANGAR_PYTHON} is no Python 3.${OLDEST} to 3.${NEWEST}`,
-        "point HANGAR_PYTHON at one, or unset it",
-      );
-    }
+    if (process.env.HANGAR_PYTHON) throw wrongPython();
     if (!IS_MACOS) {
       throw new Problem(
         `no Python 3.${OLDEST} to 3.${NEWEST}`,
@@ -92,11 +95,20 @@ function look(name) {
   const answer = program === null || isOnlyADoor(program) ? null : ask(program, ["-I", "-c", FACTS]);
   let facts = null;
   if (answer !== null) {
-    const [path, minor, makesVenvs, version] = JSON.parse(answer);
-    facts = { path: path || realpathSync(program), minor, makesVenvs, version };
+    facts = factsFrom(answer, program);
   }
   known.set(name, facts);
   return facts;
+}
+
+// A program that is no Python may print anything, or nothing.
+function factsFrom(answer, program) {
+  try {
+    const [path, minor, makesVenvs, version] = JSON.parse(answer);
+    return { path: path || realpathSync(program), minor, makesVenvs, version };
+  } catch {
+    return null;
+  }
 }
 
 // On a Mac without the command line tools this name opens a dialogue instead of running.

@@ -1,7 +1,8 @@
 // Runs set-up steps in order: what is done is skipped, what is not is done while holding the lock.
+import { appSteps } from "./app.mjs";
 import { packagesStep, pageStep, runtimeStep, serverStep, workerStep } from "./builds.mjs";
 import { takeLock } from "./lock.mjs";
-import { nodeStep, rustStep, systemStep } from "./machine.mjs";
+import { nodeStep, rustStep, systemStep, wishesStep } from "./machine.mjs";
 import { LOCK } from "./places.mjs";
 import { pythonStep } from "./python.mjs";
 import { say } from "./say.mjs";
@@ -10,15 +11,18 @@ import { clientsStep, devStep, toolsStep } from "./tools.mjs";
 const WHAT_TAKES_LONG = {
   packages: "installing",
   server: "building",
+  window: "installing",
+  app: "building, several minutes the first time",
   worker: "building",
   runtime: "checking",
   tools: "installing",
 };
 
-/** Every step of a set-up, in order. */
-export function steps({ forTests = false } = {}) {
+/** Every step of a set-up, in order; the app only where it is wanted. */
+export function steps({ forTests = false, app = false } = {}) {
   const all = [
     nodeStep,
+    wishesStep,
     systemStep(forTests),
     rustStep(forTests),
     toolsStep,
@@ -28,6 +32,7 @@ export function steps({ forTests = false } = {}) {
     serverStep,
     workerStep,
     runtimeStep,
+    ...(app ? appSteps : []),
   ];
   return forTests ? [...all, devStep, clientsStep] : all;
 }

@@ -73,7 +73,8 @@ export const clientsStep = lockedVenvStep("clients", clientsFolder, CLIENTS_LOCK
 /** The peer of `hangar bench` is there. */
 export const peerStep = lockedVenvStep("bench peer", peerFolder, PEER_LOCK, "mlx_vlm.server");
 
-function lockedVenvStep(name, folderOf, lock, holds) {
+/** A step that makes a venv from a hash-locked list. */
+export function lockedVenvStep(name, folderOf, lock, holds) {
   return {
     name,
     done: () => (isWhole(folderOf()) ? holds : null),
