@@ -17,7 +17,7 @@ const browser = await openBrowser();
 const focused = (page) =>
   page.evaluate(() => {
     const { activeElement: at } = document;
-    return at.getAttribute("aria-label") ?? at.id ?? at.textContent;
+    return at.getAttribute("aria-label") || at.id || at.textContent;
   });
 
 async function violations(page) {
