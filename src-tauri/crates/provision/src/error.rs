@@ -80,6 +80,18 @@ pub enum ProvisionError {
         /// Why.
         what: String,
     },
+    /// What a setting or variable names is no Python that answers.
+    #[error("{setting} names {}, which cannot be used: {what}", executable.display())]
+    NamedPythonUnusable {
+        /// The setting or variable.
+        setting: &'static str,
+        /// The executable it names.
+        executable: PathBuf,
+        /// Why.
+        what: String,
+        /// Versions that serve.
+        wanted: String,
+    },
     /// An installer ended with an error.
     #[error("{task} failed ({status}):\n{said}")]
     InstallerFailed {
@@ -233,6 +245,9 @@ impl ProvisionError {
             Self::PythonMissing { .. } => python_hint(cfg!(target_os = "macos")),
             Self::PythonWrongVersion { .. } | Self::PythonUnusable { .. } => {
                 format!("{}, and point HANGAR_PYTHON or worker.pythonExecutable at it", python_hint(cfg!(target_os = "macos")))
+            }
+            Self::NamedPythonUnusable { setting, wanted, .. } => {
+                format!("set {setting} to the executable of a CPython {wanted}, or remove it to leave the choice to Hangar")
             }
             Self::InstallerFailed { said, .. } => installer_hint(said),
             Self::PatchRefused { .. } => {

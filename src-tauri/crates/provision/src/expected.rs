@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::marker::{self, Marker};
-use crate::{Pins, ProvisionError, Resources, Runtime, RuntimeKey, files, worker};
+use crate::{Pins, ProvisionError, Resources, Runtime, RuntimeKey, files, record, worker};
 
 /// The key and pins that a runtime is compared with.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,7 +73,7 @@ impl Expected {
         }
     }
 
-    /// The first thing that differs, if any: interpreter, packages, patched files.
+    /// The first thing that differs, if any: interpreter, packages, the worker's own files, patched files.
     pub(crate) fn difference(
         &self,
         python: &Path,
@@ -91,6 +91,9 @@ impl Expected {
                 Some(found) => return Ok(Some(format!("{name} is {found}, not {version}"))),
                 None => return Ok(Some(format!("{name} {version} is not installed"))),
             }
+        }
+        if let Some(what) = record::difference(site_packages, &installed) {
+            return Ok(Some(what));
         }
         for patched in &self.pins.patched_files {
             let name = patched.path.display();
@@ -150,6 +153,7 @@ pub(crate) mod tests {
         fs::create_dir_all(site_packages.join("mlx_vlm-0.7.10.dist-info")).unwrap();
         fs::create_dir_all(site_packages.join("mlx_vlm")).unwrap();
         fs::write(site_packages.join("mlx_vlm/a.py"), AFTER).unwrap();
+        record::tests::install(&site_packages);
         crate::python::tests::script(&root.join("bin/python"), "exit 0");
         marker_for(&expected.key).write(&root).unwrap();
         (expected, root)
@@ -194,6 +198,20 @@ pub(crate) mod tests {
         assert!(refused(&expected, &root).ends_with("mlx_vlm/a.py is not patched"));
         fs::remove_file(&file).unwrap();
         assert!(refused(&expected, &root).contains("mlx_vlm/a.py cannot be read"));
+    }
+
+    #[test]
+    fn a_missing_native_module_and_a_missing_worker_source_are_refused_with_the_cure() {
+        let folder = tempfile::tempdir().unwrap();
+        let (expected, root) = whole(folder.path());
+        let package = root.join("lib/python3.12/site-packages/hangar_worker");
+        for file in ["_native.abi3.so", "engine.py"] {
+            let content = fs::read(package.join(file)).unwrap();
+            fs::remove_file(package.join(file)).unwrap();
+            assert!(refused(&expected, &root).contains(&format!("hangar_worker/{file} cannot be read")));
+            fs::write(package.join(file), content).unwrap();
+        }
+        expected.inspect(&root).unwrap();
     }
 
     #[test]

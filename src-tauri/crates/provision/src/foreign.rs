@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use crate::record::WORKER_PACKAGE;
 use crate::{Expected, Pins, ProvisionError, Runtime, python, verify, worker};
 
-const WORKER_PACKAGE: &str = "hangar-worker";
+const SETTING: &str = "worker.pythonExecutable";
 
 /// Compares a user's own Python with the pins: its version, its packages, then its files.
 ///
@@ -13,12 +14,18 @@ const WORKER_PACKAGE: &str = "hangar-worker";
 pub fn inspect_foreign(executable: &Path, expected: &Expected) -> Result<Runtime, ProvisionError> {
     let pins = &expected.pins;
     let names: Vec<&str> = pins.packages.keys().map(String::as_str).chain([WORKER_PACKAGE]).collect();
-    let python = python::ask(executable, &names)?;
+    let python = python::ask_named(SETTING, executable, &names, &pins.python)?;
     python.check(executable, &pins.python)?;
     for (name, found) in &python.packages {
         check_package(executable, pins, name, found.as_deref())?;
     }
-    let report = verify(executable, &expected.pins_path, false)?;
+    // Its packages are the user's: whatever is wrong with them, Hangar's own repair does not mend it.
+    let report = verify(executable, &expected.pins_path, false).map_err(|error| {
+        ProvisionError::ForeignUnverified {
+            executable: executable.to_owned(),
+            what: python::first_line(&error),
+        }
+    })?;
     if let Some(what) = report.differences() {
         return Err(ProvisionError::ForeignUnverified { executable: executable.to_owned(), what });
     }
@@ -80,6 +87,31 @@ mod tests {
     fn another_python_version_is_refused_first() {
         let error = inspected("3.10.13", r#"{"mlx-vlm":null}"#);
         assert!(matches!(error, ProvisionError::PythonWrongVersion { .. }), "{error}");
+    }
+
+    #[test]
+    fn a_program_that_is_no_python_names_itself_and_the_setting() {
+        let folder = tempfile::tempdir().unwrap();
+        let expected = Expected::read(&project(folder.path())).unwrap();
+        for program in ["/bin/true", "/bin/sh", "/nowhere/python"] {
+            let error = inspect_foreign(Path::new(program), &expected).unwrap_err();
+            let (said, hint) = (error.to_string(), error.hint().unwrap());
+            assert!(said.starts_with(&format!("worker.pythonExecutable names {program}, ")), "{said}");
+            assert!(hint.contains("set worker.pythonExecutable to") && !hint.contains("repair"), "{hint}");
+        }
+    }
+
+    #[test]
+    fn a_users_own_python_that_cannot_compare_itself_is_not_repaired() {
+        let folder = tempfile::tempdir().unwrap();
+        let expected = Expected::read(&project(folder.path())).unwrap();
+        let (executable, answer) = (folder.path().join("bin/python"), folder.path().join("answer"));
+        fake(&answer, "3.12.1", r#"{"mlx-vlm":"0.7.10","hangar-worker":"0.1.0"}"#);
+        script(&executable, &format!("[ \"$2\" = -m ] && exit 1\nexec '{}'", answer.display()));
+        let error = inspect_foreign(&executable, &expected).unwrap_err();
+        assert!(error.to_string().contains("bin/python ended with exit status 1"), "{error}");
+        let hint = error.hint().unwrap();
+        assert!(hint.contains("worker.pythonExecutable") && !hint.contains("repair"), "{hint}");
     }
 
     #[test]

@@ -24,6 +24,12 @@ impl Lock {
         }
         Ok(Self(file))
     }
+
+    /// Takes a lock that is there and held by nobody.
+    pub(crate) fn take_if_free(path: &Path) -> Option<Self> {
+        let file = OpenOptions::new().write(true).open(path).ok()?;
+        file.try_lock().is_ok().then_some(Self(file))
+    }
 }
 
 impl Drop for Lock {

@@ -77,6 +77,32 @@ pub(crate) fn ask(executable: &Path, packages: &[&str]) -> Result<Python, Provis
         .map_err(|error| ProvisionError::AnswerUnreadable { program, what: error.to_string() })
 }
 
+/// Asks a Python that a setting names; whatever keeps it from answering is a fault of that setting.
+pub(crate) fn ask_named(
+    setting: &'static str,
+    executable: &Path,
+    packages: &[&str],
+    wanted: &PythonRange,
+) -> Result<Python, ProvisionError> {
+    ask(executable, packages).map_err(|error| {
+        let what = match error {
+            ProvisionError::ProgramMissing { .. } => "it does not exist".to_owned(),
+            ProvisionError::ProgramForbidden { .. } => "it may not be run".to_owned(),
+            ProvisionError::ProgramNotStarted { source, .. } => format!("it cannot be started ({source})"),
+            ProvisionError::ProgramFailed { status, .. } => {
+                format!("it does not answer as Python 3 does ({status})")
+            }
+            ProvisionError::AnswerUnreadable { .. } => "it does not answer as Python 3 does".to_owned(),
+            ProvisionError::ProgramTimedOut { limit_ms, .. } => {
+                format!("it did not answer within {limit_ms} ms")
+            }
+            other => return other,
+        };
+        let (executable, wanted) = (executable.to_owned(), wanted.to_string());
+        ProvisionError::NamedPythonUnusable { setting, executable, what, wanted }
+    })
+}
+
 impl Python {
     /// Checks that this Python, reached as `named`, can carry the runtime.
     pub(crate) fn check(&self, named: &Path, wanted: &PythonRange) -> Result<(), ProvisionError> {
@@ -104,7 +130,7 @@ impl Python {
 /// Finds a Python in the range: `HANGAR_PYTHON` and no other when set, else on the search path.
 pub(crate) fn find(wanted: &PythonRange, environment: &Environment) -> Result<Python, ProvisionError> {
     if let Some(named) = environment.path("HANGAR_PYTHON") {
-        let python = ask(&named, &[])?;
+        let python = ask_named("HANGAR_PYTHON", &named, &[], wanted)?;
         return python.check(&named, wanted).map(|()| python);
     }
     let macos = Platform::current()?.is_macos();
@@ -236,6 +262,24 @@ pub(crate) mod tests {
         script(&path, "echo broken >&2; exit 1");
         let error = ask(&path, &[]).unwrap_err().to_string();
         assert!(error.contains("exit status 1") && error.contains("broken"), "{error}");
+    }
+
+    #[test]
+    fn a_named_program_that_is_no_python_3_names_itself_and_the_setting() {
+        let folder = tempfile::tempdir().unwrap();
+        let old = folder.path().join("python2.7");
+        script(&old, "echo 'Unknown option: -I' >&2; exit 2");
+        let plain = folder.path().join("plain");
+        std::fs::write(&plain, "").unwrap();
+        let gone = folder.path().join("gone");
+        for named in [Path::new("/bin/true"), Path::new("/bin/sh"), &old, &plain, &gone] {
+            let environment = Environment::from_pairs([("HANGAR_PYTHON", named)]);
+            let error = find(&range(), &environment).unwrap_err();
+            let (said, hint) = (error.to_string(), error.hint().unwrap());
+            assert!(said.starts_with(&format!("HANGAR_PYTHON names {}, ", named.display())), "{said}");
+            assert!(hint.contains("set HANGAR_PYTHON to") && hint.contains("3.11 to 3.14"), "{hint}");
+            assert!(!hint.contains("repair"), "{hint}");
+        }
     }
 
     #[test]

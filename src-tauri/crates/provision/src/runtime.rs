@@ -12,7 +12,9 @@ use crate::files::{self, at};
 use crate::installer::{self, Base, Installer};
 use crate::lock::Lock;
 use crate::marker::{self, Marker};
-use crate::{Environment, Expected, Platform, ProvisionError, Resources, Step, patch, python, verify};
+use crate::{
+    Environment, Expected, Platform, ProvisionError, Resources, Step, leftovers, patch, python, verify,
+};
 
 /// A runtime that was found as pinned.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,6 +78,8 @@ pub fn ensure(request: &Request, progress: &mut dyn FnMut(Step)) -> Result<Runti
     let expected = Expected::read(&request.resources)?;
     let root = real(&request.root);
     if let Some(runtime) = usable(&expected, &root)? {
+        // The runtime is whole whether or not its neighbourhood can be tidied.
+        leftovers::sweep_abandoned(parent(&root), progress).ok();
         return Ok(runtime);
     }
     let _lock = lock(&root, progress)?;
@@ -115,7 +119,7 @@ fn real(root: &Path) -> PathBuf {
 fn lock(root: &Path, progress: &mut dyn FnMut(Step)) -> Result<Lock, ProvisionError> {
     let folder = parent(root);
     fs::create_dir_all(folder).map_err(at("make", folder))?;
-    Lock::take(&folder.join(format!("{}.lock", name(root))), progress)
+    Lock::take(&leftovers::lock_file(folder, &name(root)), progress)
 }
 
 fn make(
@@ -127,8 +131,8 @@ fn make(
     if !marker::may_remove(root)? {
         return Err(ProvisionError::RuntimeForeign { path: root.to_owned() });
     }
-    sweep(root, progress)?;
-    let staging = tempfile::Builder::new().prefix(&staging_prefix(root)).tempdir_in(parent(root));
+    leftovers::sweep(parent(root), &name(root), progress)?;
+    let staging = tempfile::Builder::new().prefix(&leftovers::prefix(&name(root))).tempdir_in(parent(root));
     let staging = staging.map_err(at("make a folder in", parent(root)))?;
     let made = staging.path().join("runtime");
     fill(request, expected, &made, progress)?;
@@ -139,23 +143,10 @@ fn make(
     fs::rename(&made, root).map_err(at("write", root))?;
     files::sync_folder(parent(root))?;
     drop(staging);
-    sweep(root, &mut |_| ())?;
+    leftovers::sweep(parent(root), &name(root), &mut |_| ())?;
     let runtime = expected.inspect(root)?;
     progress(Step::Finished { root: root.to_owned() });
     Ok(runtime)
-}
-
-/// Removes what interrupted attempts left. An installer that outlived its killed parent may still write into
-/// its own folder, which then does not go away at once: it hinders nobody, and goes the next time.
-fn sweep(root: &Path, progress: &mut dyn FnMut(Step)) -> Result<(), ProvisionError> {
-    let prefix = staging_prefix(root);
-    for path in files::entries(parent(root))? {
-        if name(&path).starts_with(&prefix) {
-            progress(Step::RemovingUnfinished { path: path.clone() });
-            fs::remove_dir_all(&path).ok();
-        }
-    }
-    Ok(())
 }
 
 /// Makes a whole runtime in a folder that is not there yet; its marker is the last thing written.
@@ -253,11 +244,6 @@ fn below(root: &Path, path: &Path, python: &Path) -> Result<PathBuf, ProvisionEr
             what: format!("its packages lie outside the runtime, in {}", path.display()),
         }),
     }
-}
-
-/// How the folders begin in which this runtime is made; the rest is new each time.
-fn staging_prefix(root: &Path) -> String {
-    format!(".{}.making-", name(root))
 }
 
 fn parent(root: &Path) -> &Path {

@@ -32,7 +32,11 @@ PYTHON
     mkdir -p "$packages/mlx_vlm/__pycache__" "$packages/mlx_vlm-0.7.10.dist-info"
     ln '{cache}' "$packages/mlx_vlm/a.py"
     : >"$packages/mlx_vlm/__pycache__/a.cpython-312.pyc" ;;
-*--no-index*) [ -f "$8" ] || exit 7 ;;
+*--no-index*) [ -f "$8" ] || exit 7
+    packages="$(dirname "$(dirname "$4")")/lib/python3.12/site-packages"
+    mkdir -p "$packages/hangar_worker" "$packages/hangar_worker-0.1.0.dist-info"
+    printf library >"$packages/hangar_worker/_native.abi3.so"
+    echo 'hangar_worker/_native.abi3.so,sha256=x,7' >"$packages/hangar_worker-0.1.0.dist-info/RECORD" ;;
 *) exit 9 ;;
 esac"#,
         cache = folder.join("cache.py").display()
@@ -123,6 +127,55 @@ fn a_folder_left_by_a_kill_is_made_anew() {
     );
     assert!(!request.root.join("half").exists());
     assert_eq!(in_runtimes(&request), ["here", "here.lock"]);
+}
+
+#[test]
+fn a_folder_left_by_a_kill_goes_also_when_the_runtime_is_whole_by_now() {
+    let folder = tempfile::tempdir().unwrap();
+    let request = request(folder.path(), "");
+    let made = ensure(&request, &mut |_| ()).unwrap();
+    let runtimes = real(parent(&request.root));
+    let leftovers = [runtimes.join(".here.making-abc"), runtimes.join(".older.making-def")];
+    for leftover in &leftovers {
+        fs::create_dir_all(leftover.join("runtime/bin")).unwrap();
+    }
+    fs::write(runtimes.join("older.lock"), "").unwrap();
+    let (again, steps) = told(&request);
+    assert_eq!(again.unwrap(), made);
+    assert_eq!(steps, leftovers.map(|path| Step::RemovingUnfinished { path }));
+    assert_eq!(in_runtimes(&request), ["here", "here.lock", "older.lock"]);
+}
+
+#[test]
+fn a_folder_that_is_being_filled_stays_where_the_runtime_is_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let request = request(folder.path(), "");
+    ensure(&request, &mut |_| ()).unwrap();
+    let runtimes = real(parent(&request.root));
+    let (ours, others) = (runtimes.join(".here.making-abc"), runtimes.join(".nobodys.making-def"));
+    fs::create_dir_all(&ours).unwrap();
+    fs::create_dir_all(&others).unwrap();
+    let held = lock(&real(&request.root), &mut |_| ()).unwrap();
+    let (found, steps) = told(&request);
+    found.unwrap();
+    assert_eq!(steps, Vec::new());
+    assert!(ours.exists() && others.exists());
+    drop(held);
+    assert_eq!(told(&request).1, [Step::RemovingUnfinished { path: ours.clone() }]);
+    assert!(!ours.exists() && others.exists(), "what has no lock is nobody's to remove");
+}
+
+#[test]
+fn a_runtime_that_lost_its_native_module_is_refused_by_ensure_and_mended_by_repair() {
+    let folder = tempfile::tempdir().unwrap();
+    let request = request(folder.path(), "");
+    ensure(&request, &mut |_| ()).unwrap();
+    let native = request.root.join("lib/python3.12/site-packages/hangar_worker/_native.abi3.so");
+    fs::remove_file(&native).unwrap();
+    let error = ensure(&request, &mut |_| ()).unwrap_err();
+    assert!(matches!(error, ProvisionError::RuntimeUnverified { .. }), "{error}");
+    repair(&request, &mut |_| ()).unwrap();
+    assert!(native.is_file());
 }
 
 #[test]
