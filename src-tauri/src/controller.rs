@@ -94,7 +94,12 @@ pub(crate) enum Page {
         url: String,
     },
     /// The bundled page that says why there is none.
-    Bundled(Trouble),
+    Bundled {
+        /// Why.
+        trouble: Trouble,
+        /// How often it was tried.
+        tries: u32,
+    },
 }
 
 /// How far the app is.
@@ -134,6 +139,7 @@ pub(crate) struct Controller<D, S> {
     launches_at_login: bool,
     focus: Focus,
     tray: Option<TrayModel>,
+    tries: u32,
 }
 
 impl<D: Desktop, S: Service> Controller<D, S> {
@@ -150,6 +156,7 @@ impl<D: Desktop, S: Service> Controller<D, S> {
             launches_at_login,
             focus: Focus::default(),
             tray: None,
+            tries: 1,
         };
         controller.service.open();
         controller.draw_tray();
@@ -183,6 +190,7 @@ impl<D: Desktop, S: Service> Controller<D, S> {
             Event::Opened { url } => {
                 if self.stage == Stage::Opening {
                     self.stage = Stage::Serving(None);
+                    self.tries = 0;
                     self.turn_to(Page::Served { url }, now);
                 }
             }
@@ -266,12 +274,13 @@ impl<D: Desktop, S: Service> Controller<D, S> {
 
     fn fail(&mut self, trouble: Trouble, now: Instant) {
         self.stage = Stage::Trouble(trouble.clone());
-        self.turn_to(Page::Bundled(trouble), now);
+        self.turn_to(Page::Bundled { trouble, tries: self.tries }, now);
     }
 
     fn retry(&mut self) {
         if matches!(self.stage, Stage::Trouble(_)) {
             self.stage = Stage::Opening;
+            self.tries = self.tries.saturating_add(1);
             self.service.open();
         }
     }

@@ -15,6 +15,9 @@ pub(crate) const LABEL: &str = "panel";
 const TITLE: &str = "Hangar";
 const SIZE: (f64, f64) = (400.0, 640.0);
 const SMALLEST: (f64, f64) = (320.0, 400.0);
+/// WebKitGTK says nothing of a link that wants a window of its own, so such a link is made one for this window.
+const ONE_WINDOW: &str = "addEventListener('click', (event) => \
+    event.target.closest?.('a[target]')?.removeAttribute('target'), true);";
 
 /// The one window, made when it is first shown.
 #[derive(Debug)]
@@ -65,6 +68,7 @@ impl Panel {
             .min_inner_size(SMALLEST.0, SMALLEST.1)
             // A page cannot be given dropped files otherwise.
             .disable_drag_drop_handler()
+            .initialization_script(ONE_WINDOW)
             .on_navigation(move |link| navigation(link) == Way::Stay)
             .on_new_window(move |link, _| {
                 // There is one window; what would stay in it goes to the browser.
@@ -96,7 +100,7 @@ impl Panel {
 fn address(page: &Page) -> Option<Url> {
     match page {
         Page::Served { url } => Url::parse(url).ok(),
-        Page::Bundled(trouble) => trouble.page(),
+        Page::Bundled { trouble, tries } => trouble.page(*tries),
     }
 }
 

@@ -38,13 +38,17 @@ impl Trouble {
         Self { what, cure: error.and_then(HostError::cure), holder_url: None }
     }
 
-    /// The bundled page with these words.
-    pub(crate) fn page(&self) -> Option<Url> {
+    /// The bundled page with these words, after so many tries.
+    pub(crate) fn page(&self, tries: u32) -> Option<Url> {
         let mut page = Url::parse(PAGE).ok()?;
-        let words =
-            [("what", Some(&self.what)), ("cure", self.cure.as_ref()), ("holder", self.holder_url.as_ref())];
-        page.query_pairs_mut()
-            .extend_pairs(words.into_iter().filter_map(|(name, value)| Some((name, value?))));
+        let mut words = page.query_pairs_mut();
+        words.append_pair("what", &self.what).append_pair("tries", &tries.to_string());
+        for (name, value) in [("cure", &self.cure), ("holder", &self.holder_url)] {
+            if let Some(value) = value {
+                words.append_pair(name, value);
+            }
+        }
+        drop(words);
         Some(page)
     }
 }
@@ -82,10 +86,10 @@ mod tests {
     fn words_reach_the_page_whole_whatever_they_hold() {
         let what = "<b>50 % & more</b>\n\"ünïcode\" #?=+";
         let trouble = Trouble { what: what.to_owned(), cure: None, holder_url: None };
-        let page = trouble.page().unwrap();
+        let page = trouble.page(2).unwrap();
         assert_eq!(page.path(), "/index.html");
         assert_eq!(page.fragment(), None);
         let words: Vec<(String, String)> = page.query_pairs().into_owned().collect();
-        assert_eq!(words, [("what".to_owned(), what.to_owned())]);
+        assert_eq!(words, [("what".to_owned(), what.to_owned()), ("tries".to_owned(), "2".to_owned())]);
     }
 }

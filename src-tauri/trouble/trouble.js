@@ -3,6 +3,7 @@ const words = new URLSearchParams(location.search);
 const what = words.get("what");
 const cure = words.get("cure");
 const holder = words.get("holder");
+const tries = Number(words.get("tries"));
 
 if (what !== null) document.getElementById("what").textContent = capital(what);
 if (cure !== null) {
@@ -14,6 +15,11 @@ if (holder !== null && /^http:\/\/127\.0\.0\.1:\d+$/.test(holder)) {
   const link = document.getElementById("holder");
   link.href = holder;
   link.hidden = false;
+}
+if (tries > 1) {
+  const line = document.getElementById("tries");
+  line.textContent = `Tried ${tries} times.`;
+  line.hidden = false;
 }
 document.getElementById("retry").addEventListener("click", (event) => {
   event.currentTarget.textContent = "Trying…";

@@ -1,3 +1,5 @@
+//! Tests of the module above.
+
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
@@ -182,6 +184,10 @@ fn served() -> Page {
     Page::Served { url: "http://127.0.0.1:4017".to_owned() }
 }
 
+fn told_why(tries: u32) -> Page {
+    Page::Bundled { trouble: trouble(), tries }
+}
+
 fn trouble() -> Trouble {
     Trouble { what: "taken".to_owned(), cure: None, holder_url: None }
 }
@@ -216,10 +222,14 @@ fn a_panel_asked_for_too_early_comes_when_there_is_a_page() {
 fn without_a_server_the_bundled_page_says_why_and_a_retry_opens_it_again() {
     let mut app = App::new();
     app.hear(Event::OpenFailed(trouble()));
-    assert_eq!(app.told(), [Told::Open, Told::Show(Page::Bundled(trouble()))]);
+    assert_eq!(app.told(), [Told::Open, Told::Show(told_why(1))]);
     app.hear(Event::RetryAsked);
     app.hear(Event::RetryAsked);
     assert_eq!(app.told(), [Told::Open], "one try at a time");
+    app.hear(Event::OpenFailed(trouble()));
+    assert_eq!(app.told(), [Told::Show(told_why(2))], "a person sees that it was tried");
+    app.hear(Event::RetryAsked);
+    app.told();
     app.hear(opened());
     assert_eq!(app.told(), [Told::Show(served())]);
 }
@@ -235,7 +245,7 @@ fn a_retry_while_the_server_is_there_does_nothing() {
 fn a_server_that_ends_by_itself_is_trouble() {
     let mut app = App::serving();
     assert!(app.hear(Event::Ended(trouble())));
-    assert_eq!(app.told(), [Told::Show(Page::Bundled(trouble()))]);
+    assert_eq!(app.told(), [Told::Show(told_why(0))]);
 }
 
 #[test]
@@ -274,7 +284,7 @@ fn a_hidden_panel_stays_hidden_when_trouble_comes() {
     app.hear(Event::Ended(trouble()));
     assert_eq!(app.told(), [Told::Hide]);
     app.hear(Event::Chosen(Action::OpenPanel));
-    assert_eq!(app.told(), [Told::Show(Page::Bundled(trouble()))]);
+    assert_eq!(app.told(), [Told::Show(told_why(0))]);
 }
 
 #[test]

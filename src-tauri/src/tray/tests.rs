@@ -1,3 +1,5 @@
+//! Tests of the module above.
+
 use std::sync::Arc;
 
 use super::*;

@@ -1,0 +1,104 @@
+"""Starting and ending: with and without display and bus, signals, a killed app."""
+
+import re
+import signal
+import threading
+from collections.abc import Callable
+
+import ask
+import pytest
+from desk import Desk, Display, wait_for
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"DISPLAY": None}, "there is no display"),
+        ({"DISPLAY": ":77"}, "display :77 cannot be used"),
+        ({"WAYLAND_DISPLAY": "wayland-77", "DISPLAY": None}, "display wayland-77 cannot be used"),
+        ({"HANGAR_HEADLESS": "1"}, "HANGAR_HEADLESS"),
+    ],
+)
+def test_where_no_window_can_be_shown_the_server_runs_alone(
+    desk: Desk, changes: dict[str, str | None], why: str
+) -> None:
+    app = desk.start(**changes)
+    url = app.url()
+    assert why in app.text()
+    assert ask.get(f"{url}/health")[1]["ok"] is True
+    app.signal()
+    assert app.ended() == 0
+    assert "panicked" not in app.text()
+
+
+def test_without_a_bus_there_is_still_a_panel(make_desk: Callable[..., Desk], display: Display) -> None:
+    desk = make_desk(display.name, bus=False)
+    app = desk.start(DBUS_SESSION_BUS_ADDRESS="unix:path=/nonexistent")
+    app.url()
+    wait_for("the panel", display.windows, 20)
+    app.signal()
+    assert app.ended() == 0
+    assert "panicked" not in app.text()
+
+
+def test_an_unknown_argument_is_named(desk: Desk) -> None:
+    app = desk.start("serve")
+    assert app.ended() == 1
+    assert "unknown argument serve" in app.text()
+
+
+def test_headless_start_says_who_has_the_folder(desk: Desk) -> None:
+    first = desk.start(HANGAR_HEADLESS="1")
+    first.url()
+    second = desk.start(HANGAR_HEADLESS="1")
+    assert second.ended() == 1
+    assert str(first.process.pid) in second.text()
+    first.signal()
+    assert first.ended() == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_ends_the_app_in_order(desk: Desk, number: int) -> None:
+    app = desk.start()
+    app.url()
+    app.signal(number)
+    assert app.ended(10) == 0
+    wait_for("nothing left", lambda: not desk.left_over(), 5)
+
+
+def test_a_signal_lets_a_running_answer_end_and_a_second_one_does_not(desk: Desk) -> None:
+    app = desk.start()
+    url = app.url()
+    assert ask.chat(url, "hello", max_tokens=1)[0] == 200
+    answers: list[tuple[int, object]] = []
+    long = {"max_tokens": 4000, "ignore_eos": True}
+    asking = threading.Thread(target=lambda: answers.append(_attempt(url, long)))
+    asking.start()
+    wait_for("a running request", lambda: ask.get(f"{url}/admin/stats")[0] == 200, 5)
+    app.signal()
+    app.line(re.compile("shutting down"), 10)
+    app.signal()
+    assert app.ended(9) == 0
+    asking.join(10)
+    wait_for("nothing left", lambda: not desk.left_over(), 5)
+
+
+def test_a_killed_app_leaves_no_worker(desk: Desk) -> None:
+    app = desk.start()
+    url = app.url()
+    assert ask.chat(url, "hello", max_tokens=1)[0] == 200
+    assert desk.workers()
+    app.signal(signal.SIGKILL)
+    app.ended()
+    wait_for("nothing left", lambda: not desk.left_over(), 10)
+    again = desk.start(HANGAR_HEADLESS="1")
+    again.url()
+    again.signal()
+    assert again.ended() == 0
+
+
+def _attempt(url: str, more: dict[str, object]) -> tuple[int, object]:
+    try:
+        return ask.chat(url, "tell me everything", **more)
+    except OSError as gone:
+        return 0, gone
