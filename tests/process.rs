@@ -24,6 +24,7 @@ fn limits() -> Limits {
         cooldown_ms: 60_000,
         shutdown_grace_ms: 300,
         cancel_grace_ms: 300,
+        silence_ms: 60_000,
     }
 }
 
@@ -151,6 +152,19 @@ async fn a_kill_from_outside_names_the_signal() {
         panic!("not a crash")
     };
     assert_eq!(status, "signal SIGKILL");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stopped_process_is_a_silent_worker_and_the_next_request_is_answered() {
+    let rig = rig_with(Limits { silence_ms: 500, ..limits() }, &json!([{ "ending": "wedge" }, {}]));
+    let reply = rig.worker.generate(job()).await.unwrap();
+    state(&rig.worker, StateWord::Busy).await;
+    let pid = rig.worker.snapshot().pid.unwrap();
+    let stopped = nix::unistd::Pid::from_raw(pid.try_into().unwrap());
+    nix::sys::signal::kill(stopped, nix::sys::signal::SIGSTOP).unwrap();
+    assert_eq!(read(reply).await.1, Err(DispatchError::WorkerCrashed { cause: Cause::Silent }));
+    assert_eq!(ask(&rig.worker).await.1, Ok(FinishReason::Stop));
+    gone(pid).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

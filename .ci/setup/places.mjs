@@ -72,7 +72,8 @@ export function lintEnvironment() {
  */
 function ownCompiler(name, line) {
   const path = join(BUILD, "compilers", name);
-  const text = `#!/bin/sh\n${line}\n`;
+  // Not sh: dash drops variables with a hyphen in their name, and cargo has some.
+  const text = `#!/bin/bash\n${line}\n`;
   if (!existsSync(path) || readFileSync(path, "utf8") !== text) {
     mkdirSync(join(BUILD, "compilers"), { recursive: true });
     writeFileSync(`${path}.${process.pid}`, text, { mode: 0o755 });

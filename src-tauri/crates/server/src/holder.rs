@@ -83,11 +83,19 @@ pub(crate) async fn find(port: u16) -> Holder {
             Some(health) if health.service == SERVICE => {
                 Holder::Hangar { version: health.version.unwrap_or_else(|| "unknown".to_owned()), process }
             }
-            Some(health) => Holder::EarlierService { name: health.service },
-            None => process.map_or(Holder::Unknown, Holder::Program),
+            Some(health) if is_earlier_service(&health.service) => {
+                Holder::EarlierService { name: health.service }
+            }
+            Some(_) | None => process.map_or(Holder::Unknown, Holder::Program),
         }
     };
     tokio::task::spawn_blocking(look).await.unwrap_or(Holder::Unknown)
+}
+
+/// The earlier service names itself after what it runs; other programs answer `/health` in this shape too.
+fn is_earlier_service(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    name.contains("gemma") || name.contains("mlx")
 }
 
 #[derive(Deserialize)]

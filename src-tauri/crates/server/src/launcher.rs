@@ -1,7 +1,7 @@
 //! How a worker is started: the pinned runtime, looked at anew each time.
 
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 use std::time::SystemTime;
 
 use hangar_config::{Home, ModelSource, Settings, WorkerSettings};
@@ -15,6 +15,8 @@ use hangar_supervisor::{Cause, Launch, Limits, LoadOrder, WorkerCommand};
 const SHUTDOWN_GRACE_MS: u64 = 5_000;
 /// From a cancel to being killed for not letting go.
 const CANCEL_GRACE_MS: u64 = 10_000;
+/// Silence of a worker that beats twice a second; long enough for a machine that swaps.
+const SILENCE_MS: u64 = 30_000;
 
 /// Starts workers with the managed runtime, or with a user's own Python where one is configured.
 #[derive(Debug)]
@@ -24,6 +26,8 @@ pub struct RuntimeLauncher {
     own_python: Option<PathBuf>,
     model: ModelSource,
     looked_at: Mutex<Option<LookedAt>>,
+    /// Read once: a worker that is built anew meanwhile belongs to the next server, not to this one.
+    expected: OnceLock<Expected>,
 }
 
 /// A user's own Python is asked by running it, which takes a while: once for each state of its files.
@@ -44,13 +48,22 @@ impl RuntimeLauncher {
             own_python: settings.worker.python_executable.clone(),
             model: settings.profile.source.clone(),
             looked_at: Mutex::new(None),
+            expected: OnceLock::new(),
         }
+    }
+
+    fn expected(&self) -> Result<&Expected, ProvisionError> {
+        if let Some(expected) = self.expected.get() {
+            return Ok(expected);
+        }
+        let read = Expected::read(&self.resources)?;
+        Ok(self.expected.get_or_init(|| read))
     }
 
     fn runtime(&self) -> Result<Runtime, ProvisionError> {
         let Some(python) = &self.own_python else {
             let root = runtime::locate(&self.runtimes_dir, &self.resources)?;
-            return Expected::read(&self.resources)?.inspect(&root);
+            return self.expected()?.inspect(&root);
         };
         let changed = [changed_at(python), changed_at(&self.resources.pins_path())];
         let mut looked_at = self.looked_at.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -59,7 +72,7 @@ impl RuntimeLauncher {
         {
             return Ok(known.runtime.clone());
         }
-        let runtime = inspect_foreign(python, &Expected::read(&self.resources)?)?;
+        let runtime = inspect_foreign(python, self.expected()?)?;
         *looked_at = Some(LookedAt { changed, runtime: runtime.clone() });
         Ok(runtime)
     }
@@ -98,6 +111,7 @@ pub fn limits(worker: &WorkerSettings) -> Limits {
         cooldown_ms: worker.cooldown_ms,
         shutdown_grace_ms: SHUTDOWN_GRACE_MS,
         cancel_grace_ms: CANCEL_GRACE_MS,
+        silence_ms: SILENCE_MS,
     }
 }
 

@@ -70,6 +70,9 @@ pub enum Cause {
     /// The worker could not load the model.
     #[error("model could not be loaded: {0}")]
     Load(WorkerFault),
+    /// The process exists but says nothing, not even that it lives.
+    #[error("worker fell silent")]
+    Silent,
     /// A cancelled request would not end.
     #[error("worker did not let go of a cancelled request within {limit_ms} ms")]
     Unresponsive {
@@ -93,6 +96,7 @@ impl Cause {
             Self::LoadTimeout { .. } => "load_timeout",
             Self::Load(_) => "load_failed",
             Self::Unresponsive { .. } => "unresponsive",
+            Self::Silent => "silent",
         }
     }
 
@@ -109,6 +113,7 @@ impl Cause {
             | Self::ProtocolBroken { .. }
             | Self::StartTimeout { .. }
             | Self::LoadTimeout { .. }
+            | Self::Silent
             | Self::Unresponsive { .. } => true,
         }
     }
@@ -140,6 +145,7 @@ impl Cause {
             | Self::ExitedEarly { .. }
             | Self::Crashed { .. }
             | Self::ProtocolBroken { .. }
+            | Self::Silent
             | Self::Unresponsive { .. } => None,
         }
     }

@@ -50,6 +50,8 @@ pub enum DispatchError {
     WorkerNotReady {
         /// Why.
         cause: Cause,
+        /// Until the next start, where one is due.
+        retry_ms: Option<u64>,
     },
     /// The worker died while the request ran.
     #[error("worker died during the request: {cause}")]

@@ -44,6 +44,8 @@ pub struct Limits {
     pub shutdown_grace_ms: u64,
     /// From a cancel to being killed for not letting go.
     pub cancel_grace_ms: u64,
+    /// Silence after which a worker that said hello is given up; it beats twice a second without its interpreter.
+    pub silence_ms: u64,
 }
 
 /// Which model a worker is to load, and how.

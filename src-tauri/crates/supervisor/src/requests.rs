@@ -128,7 +128,10 @@ impl Requests {
                 None => ReplyEvent::Failed(error),
             },
         };
-        drop(request.events.try_send(event));
+        if let Err(mpsc::error::TrySendError::Full(event)) = request.events.try_send(event) {
+            // The end is never dropped: it waits for the slow reader, or for the reader to go.
+            tokio::spawn(async move { drop(request.events.send(event).await) });
+        }
     }
 }
 

@@ -50,7 +50,8 @@ pub(crate) async fn follow(stderr: ChildStderr, pid: u32, tail: Tail) {
 
 fn report(pid: u32, text: &str) {
     let Ok(serde_json::Value::Object(fields)) = serde_json::from_str(text) else {
-        // Nobody vouches for what is in it, so its text stays out of the log.
+        // Nobody vouches for what is in it, so its text stays out of the log; what an early end left behind is
+        // told with its cause.
         tracing::debug!(target: "worker", pid, line_bytes = text.len(), "worker wrote to standard error");
         return;
     };

@@ -11,7 +11,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
 use crate::link::{ChildEvent, start};
-use crate::machine::{Effect, Event, Generation, Machine, Outcome, RequestEnd, Ticket};
+use crate::machine::{Effect, Event, Generation, Machine, Outcome, RequestEnd, Ticket, Timer};
 use crate::requests::{Requests, Settled, TooSlow, Work};
 use crate::timers::Timers;
 use crate::view::{ChildView, Publisher};
@@ -36,6 +36,7 @@ type Children = mpsc::Receiver<(Generation, ChildEvent)>;
 pub(crate) struct Task {
     machine: Machine,
     timers: Timers,
+    silence: Duration,
     order: LoadOrder,
     launcher: Arc<dyn Launch>,
     publisher: Publisher,
@@ -62,6 +63,7 @@ impl Task {
         let task = Self {
             machine: Machine::new(limits),
             timers: Timers::default(),
+            silence: Duration::from_millis(limits.silence_ms),
             order,
             launcher,
             publisher: Publisher::new(limits, snapshots),
@@ -141,10 +143,18 @@ impl Task {
                 self.child.link = Some(link);
             }
             ChildEvent::Unborn(cause) => self.step(Event::SpawnFailed { generation, cause }),
-            ChildEvent::Frame(frame) => self.frame(generation, frame),
+            ChildEvent::Frame(frame) => {
+                self.timers.arm(Timer::Silence(generation), Instant::now() + self.silence);
+                self.frame(generation, frame);
+            }
             ChildEvent::Broken(what) => self.step(Event::ProtocolBroken { generation, what }),
             ChildEvent::Exited { status, stderr_tail } => {
                 tracing::info!(generation = generation.0, status, "worker process ended");
+                if matches!(self.machine.word(), StateWord::Starting | StateWord::Loading) {
+                    // No prompt was sent yet, so none can be in it.
+                    let said = stderr_tail.join("\n");
+                    tracing::error!(status, said, "worker ended before it was ready");
+                }
                 self.child = ChildView::default();
                 self.step(Event::Exited { generation, status, stderr_tail });
             }

@@ -95,7 +95,7 @@ async fn answer(worker: &WorkerHandle, canary: &Canary) -> Result<Found, Dispatc
 fn told(error: &DispatchError) -> String {
     let cure = match error {
         DispatchError::WorkerFailed { cause }
-        | DispatchError::WorkerNotReady { cause }
+        | DispatchError::WorkerNotReady { cause, .. }
         | DispatchError::WorkerCrashed { cause } => cause_cure(cause),
         DispatchError::WorkerBusy
         | DispatchError::UnloadRefused
@@ -123,6 +123,7 @@ fn cause_cure(cause: &Cause) -> Option<String> {
         | Cause::StartTimeout { .. }
         | Cause::LoadTimeout { .. }
         | Cause::Load(_)
+        | Cause::Silent
         | Cause::Unresponsive { .. } => None,
     };
     cause.cure().or(tail)

@@ -20,8 +20,8 @@ pub(crate) fn check(root: &Field<'_>) -> Result<(), ApiError> {
 
 type Rule = (&'static str, fn(&Value) -> bool, &'static str);
 
-const RULES: [Rule; 15] = [
-    ("n", |value| value.as_f64() == Some(1.0), "one answer is given; send n = 1 or leave it out"),
+const RULES: [Rule; 19] = [
+    ("n", is_one, "one answer is given; send n = 1 or leave it out"),
     ("stop", is_empty, "stop sequences are not offered yet; leave it out"),
     ("tools", is_empty, "tools are not offered yet; leave them out"),
     ("tool_choice", is_free_choice, "tools are not offered yet; leave it out"),
@@ -33,6 +33,10 @@ const RULES: [Rule; 15] = [
     ("top_logprobs", is_zero, "it is not offered yet; leave it out"),
     ("presence_penalty", is_zero, "it is not offered yet; send 0 or leave it out"),
     ("frequency_penalty", is_zero, "it is not offered yet; send 0 or leave it out"),
+    ("top_k", is_zero, "it is not offered yet; send 0 or leave it out"),
+    ("min_p", is_zero, "it is not offered yet; send 0 or leave it out"),
+    ("repetition_penalty", is_one, "it is not offered yet; send 1 or leave it out"),
+    ("repeat_penalty", is_one, "it is not offered yet; send 1 or leave it out"),
     ("modalities", is_text_only, "answers are text; send [\"text\"] or leave it out"),
     ("audio", |_| false, "answers are text; leave it out"),
     ("web_search_options", |_| false, "there is no web search here; leave it out"),
@@ -45,6 +49,10 @@ fn is_empty(value: &Value) -> bool {
         Value::String(text) => text.is_empty(),
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
+}
+
+fn is_one(value: &Value) -> bool {
+    value.as_f64() == Some(1.0)
 }
 
 fn is_free_choice(value: &Value) -> bool {

@@ -22,9 +22,11 @@ use crate::{body, ident, json};
 /// Answers one request, whole or as a stream.
 pub(crate) async fn complete(State(app): State<App>, request: Request) -> Result<Response, ApiError> {
     let arrived = Instant::now();
-    let flight = app.flights.begin()?;
+    drop(app.flights.begin()?);
     let (parts, content) = request.into_parts();
     let bytes = body::read(content, app.settings.server.max_body_bytes).await?;
+    // Only now is there an answer to wait for: a body that never ends must not hold up the service's end.
+    let flight = app.flights.begin()?;
     let wanted = request::read(&json::parse(&bytes)?, &app.settings.profile)?;
     drop(bytes);
     let prompt = render(&wanted)?;

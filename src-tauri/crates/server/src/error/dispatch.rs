@@ -33,7 +33,7 @@ pub(crate) fn from_dispatch(error: &DispatchError, flights: &Flights) -> ApiErro
             retry_after_s: remaining_ms.div_ceil(1000).max(1),
         },
         DispatchError::WorkerFailed { cause } => failed(cause),
-        DispatchError::WorkerNotReady { cause } => not_ready(cause),
+        DispatchError::WorkerNotReady { cause, retry_ms } => not_ready(cause, *retry_ms),
         DispatchError::WorkerCrashed { cause } => crashed(cause),
         DispatchError::Cancelled => ApiError::WorkerCrashed { what: "it was unloaded by force".to_owned() },
         DispatchError::Fault(fault) => faulted(fault),
@@ -64,6 +64,7 @@ fn failed(cause: &Cause) -> ApiError {
         | Cause::StartTimeout { .. }
         | Cause::LoadTimeout { .. }
         | Cause::Load(_)
+        | Cause::Silent
         | Cause::Unresponsive { .. } => {
             let first = cure.unwrap_or_else(|| "Look into the log for the reason".to_owned());
             ApiError::WorkerFailed { what: cause.to_string(), cure: format!("{first}. {RESTART}") }
@@ -71,19 +72,22 @@ fn failed(cause: &Cause) -> ApiError {
     }
 }
 
-fn not_ready(cause: &Cause) -> ApiError {
+fn not_ready(cause: &Cause, retry_ms: Option<u64>) -> ApiError {
     if !cause.retryable() {
         return failed(cause);
     }
     log(cause);
-    ApiError::WorkerNotReady { what: cause.to_string(), retry_after_s: 2 }
+    ApiError::WorkerNotReady {
+        what: cause.to_string(),
+        retry_after_s: retry_ms.map_or(2, |ms| ms.div_ceil(1000).max(1)),
+    }
 }
 
 fn crashed(cause: &Cause) -> ApiError {
     log(cause);
     let what = cause.to_string();
     match cause {
-        Cause::Unresponsive { .. } => ApiError::WorkerStalled { what },
+        Cause::Unresponsive { .. } | Cause::Silent => ApiError::WorkerStalled { what },
         Cause::RuntimeUnverified { .. }
         | Cause::RuntimeMissing { .. }
         | Cause::SpawnFailed { .. }
@@ -155,13 +159,16 @@ mod tests {
             (DispatchError::RequestTimeout { limit_ms: 1 }, "timeout"),
             (DispatchError::CoolingDown { remaining_ms: 1, failures: 3 }, "worker_not_ready"),
             (DispatchError::WorkerFailed { cause: unverified.clone() }, "runtime_unverified"),
-            (DispatchError::WorkerNotReady { cause: unverified }, "runtime_unverified"),
+            (DispatchError::WorkerNotReady { cause: unverified, retry_ms: None }, "runtime_unverified"),
             (
                 DispatchError::WorkerFailed { cause: Cause::RuntimeMissing { cure: "run z".into() } },
                 "runtime_unverified",
             ),
             (DispatchError::WorkerFailed { cause: Cause::Load(damaged.clone()) }, "worker_failed"),
-            (DispatchError::WorkerNotReady { cause: crash.clone() }, "worker_not_ready"),
+            (
+                DispatchError::WorkerNotReady { cause: crash.clone(), retry_ms: Some(15_000) },
+                "worker_not_ready",
+            ),
             (DispatchError::WorkerCrashed { cause: crash }, "worker_crashed"),
             (DispatchError::WorkerCrashed { cause: Cause::Unresponsive { limit_ms: 1 } }, "worker_stalled"),
             (DispatchError::Fault(WorkerFault::PromptInvalid { what: "x".into() }), "bad_request"),
@@ -179,7 +186,7 @@ mod tests {
         for error in [
             DispatchError::WorkerCrashed { cause: cause.clone() },
             DispatchError::WorkerFailed { cause: cause.clone() },
-            DispatchError::WorkerNotReady { cause },
+            DispatchError::WorkerNotReady { cause, retry_ms: None },
         ] {
             assert!(!from_dispatch(&error, &Flights::new()).to_string().contains("secret"));
         }

@@ -50,7 +50,7 @@ impl Machine {
                 let cause = self.last_failure.clone();
                 self.enter(State::Unloaded);
                 if let Some(cause) = cause {
-                    self.fail_queue(&DispatchError::WorkerNotReady { cause }, effects);
+                    self.fail_queue(&DispatchError::WorkerNotReady { cause, retry_ms: None }, effects);
                 }
                 Self::settle(&mut self.restarts, &Err(DispatchError::Cancelled), effects);
                 effects.push(Effect::Settle { ticket, result: Ok(()) });

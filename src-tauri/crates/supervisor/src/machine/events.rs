@@ -143,6 +143,8 @@ impl Machine {
                     self.stop(Then::Retry(cause), true, effects);
                 }
             }
+            Timer::Silence(generation) if generation == self.generation => self.fell_silent(effects),
+            Timer::Silence(_) => {}
             Timer::Queue(request) => {
                 if self.is_waiting(request) {
                     self.queue.retain(|waiting| *waiting != request);
@@ -154,6 +156,23 @@ impl Machine {
                     );
                 }
             }
+        }
+    }
+
+    /// A process that is stopped or starved does not even beat; asking it to end would be in vain.
+    fn fell_silent(&mut self, effects: &mut Vec<Effect>) {
+        match self.state {
+            State::Loading | State::Ready | State::Busy { .. } => {
+                let cause = Cause::Silent;
+                self.drop_running(&cause, effects);
+                self.stop(Then::Retry(cause), true, effects);
+            }
+            State::Starting
+            | State::Stopping { .. }
+            | State::Unloaded
+            | State::Backoff
+            | State::Failed { .. }
+            | State::Closed => {}
         }
     }
 
@@ -216,7 +235,7 @@ impl Machine {
         }
         if self.cools_down() {
             self.backoff_ms = self.limits.cooldown_ms;
-            let error = DispatchError::WorkerNotReady { cause };
+            let error = DispatchError::WorkerNotReady { cause, retry_ms: Some(self.backoff_ms) };
             self.fail_queue(&error, effects);
             Self::settle(&mut self.restarts, &Err(error), effects);
         } else {

@@ -60,6 +60,8 @@ pub(crate) enum Timer {
     CancelGrace(RequestId),
     /// Waiting request over its limit.
     Queue(RequestId),
+    /// A child that said hello says nothing any more; armed anew by the task with every frame.
+    Silence(Generation),
 }
 
 /// Everything the machine asks for.

@@ -17,6 +17,7 @@ fn limits() -> Limits {
         cooldown_ms: 5,
         shutdown_grace_ms: 6,
         cancel_grace_ms: 7,
+        silence_ms: 8,
     }
 }
 
@@ -182,6 +183,16 @@ fn a_worker_that_does_not_let_go_is_killed_and_started_again_for_who_waits() {
     machine.step(exited(generation));
     let epoch = machine.epoch;
     assert!(matches!(machine.step(Event::TimerFired(Timer::State { epoch }))[0], Effect::Spawn(_)));
+}
+
+#[test]
+fn a_worker_that_falls_silent_is_killed_and_its_request_ends_as_stalled() {
+    let (mut machine, generation) = busy(FIRST);
+    let late = Generation(generation.0 - 1);
+    assert_eq!(machine.step(Event::TimerFired(Timer::Silence(late))), []);
+    let effects = machine.step(Event::TimerFired(Timer::Silence(generation)));
+    assert_eq!(failure(&effects, FIRST), Some(&DispatchError::WorkerCrashed { cause: Cause::Silent }));
+    assert!(effects.contains(&Effect::Kill));
 }
 
 #[test]
