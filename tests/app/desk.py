@@ -18,7 +18,7 @@ from Xlib.X import CurrentTime
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 APP = Path(os.environ.get("HANGAR_APP", REPOSITORY / ".build/bin/hangar-app"))
-LISTENING = re.compile(r"^Hangar is listening on (http://127\.0\.0\.1:\d+)$")
+LISTENING = re.compile(r"^Hangar is listening on (http\S+)$")
 WITHIN_S = 60.0
 # Written where the system's own programs for links, folders and files are looked for first.
 OPENER = '#!/bin/sh\nprintf \'%s\\n\' "$1" >>"$OPENED_LINKS"\n'

@@ -84,22 +84,11 @@ pub(crate) fn ask_named(
     packages: &[&str],
     wanted: &PythonRange,
 ) -> Result<Python, ProvisionError> {
-    ask(executable, packages).map_err(|error| {
-        let what = match error {
-            ProvisionError::ProgramMissing { .. } => "it does not exist".to_owned(),
-            ProvisionError::ProgramForbidden { .. } => "it may not be run".to_owned(),
-            ProvisionError::ProgramNotStarted { source, .. } => format!("it cannot be started ({source})"),
-            ProvisionError::ProgramFailed { status, .. } => {
-                format!("it does not answer as Python 3 does ({status})")
-            }
-            ProvisionError::AnswerUnreadable { .. } => "it does not answer as Python 3 does".to_owned(),
-            ProvisionError::ProgramTimedOut { limit_ms, .. } => {
-                format!("it did not answer within {limit_ms} ms")
-            }
-            other => return other,
-        };
-        let (executable, wanted) = (executable.to_owned(), wanted.to_string());
-        ProvisionError::NamedPythonUnusable { setting, executable, what, wanted }
+    ask(executable, packages).map_err(|error| ProvisionError::NamedPythonUnusable {
+        setting,
+        executable: executable.to_owned(),
+        what: first_line(&error),
+        wanted: wanted.to_string(),
     })
 }
 
