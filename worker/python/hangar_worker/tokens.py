@@ -57,7 +57,7 @@ class Vocabulary:
         return self._encoder.whole(text)
 
     def encode_pieces(self, text: str) -> Iterator[list[int]]:
-        """The same ids, a piece of some 20 ms at a time."""
+        """The same ids, a piece of some 10 ms at a time."""
         return self._encoder.pieces(text)
 
     def least_tokens(self, text_bytes: int) -> int:
