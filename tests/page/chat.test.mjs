@@ -21,6 +21,15 @@ test("the chat streams the code words, with a line that opens to its figures", a
   assert.match(await answer.locator("dl").innerText(), /Prompt\s+\d+ tokens/);
 });
 
+test("a long conversation scrolls inside its list, never the page itself", async (t) => {
+  const server = await serve(t);
+  const page = await openPage(t, browser, server, { path: "/#test", width: 320 });
+  await headerSays(page, "Idle");
+  for (let turn = 0; turn < 8; turn++) await converse(page, "hello.");
+  const overflow = await page.evaluate(() => document.documentElement.scrollHeight - innerHeight);
+  assert.ok(overflow <= 0, `the document is ${overflow} px higher than its window`);
+});
+
 test("Stop ends the answer in the page and in the model, and what came stays", async (t) => {
   const server = await serve(t, { local: endless(t) });
   const page = await openPage(t, browser, server, { path: "/#test" });
