@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { APP, appSteps, appTestSteps, appTestsFolder } from "../setup/app.mjs";
 import { hangarEnvironment } from "../setup/builds.mjs";
-import { HANGAR, IS_MACOS, inClone } from "../setup/places.mjs";
+import { HANGAR, IS_MACOS, lintEnvironment } from "../setup/places.mjs";
 import { Problem } from "../setup/problem.mjs";
 import { run } from "../setup/program.mjs";
 import { say, sayProblem } from "../setup/say.mjs";
@@ -10,11 +10,11 @@ import { setUp } from "../setup/setup.mjs";
 
 const MINUTE_S = 60;
 const python = () => join(appTestsFolder(), "bin/python");
-const lint = ["clippy", "--locked", "-p", "hangar-app", "--all-targets", "--", "-D", "warnings"];
+const lint = ["check", "--locked", "-p", "hangar-app", "--all-targets"];
 const pytest = ["-B", "-m", "pytest", "-p", "no:cacheprovider", "-q", "-rP", "tests/app"];
 
 const steps = [
-  { name: "app lint", program: () => "cargo", args: lint, env: { CLIPPY_CONF_DIR: inClone(".ci") } },
+  { name: "app lint", program: () => "cargo", args: lint, env: lintEnvironment() },
   { name: "app tests", program: () => "cargo", args: ["test", "--locked", "-p", "hangar-app"] },
   {
     name: "tray and window",

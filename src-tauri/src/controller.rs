@@ -322,4 +322,4 @@ impl<D: Desktop, S: Service> Controller<D, S> {
 
 #[cfg(test)]
 #[path = "controller/tests.rs"]
-pub(crate) mod tests;
+mod tests;

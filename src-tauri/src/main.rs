@@ -6,6 +6,9 @@ mod app;
 mod controller;
 mod desktop;
 mod display;
+#[cfg(test)]
+#[path = "controller/fakes.rs"]
+mod fakes;
 mod focus;
 mod headless;
 mod journal;

@@ -19,6 +19,8 @@ from Xlib.X import CurrentTime
 REPOSITORY = Path(__file__).resolve().parents[2]
 APP = Path(os.environ.get("HANGAR_APP", REPOSITORY / ".build/bin/hangar-app"))
 LISTENING = re.compile(r"^Hangar is listening on (http\S+)$")
+# The page has drawn itself and asks for the service's state.
+PAGE_ASKS = re.compile(r'path="/admin/events"')
 WITHIN_S = 60.0
 # Written where the system's own programs for links, folders and files are looked for first.
 OPENER = '#!/bin/sh\nprintf \'%s\\n\' "$1" >>"$OPENED_LINKS"\n'
@@ -246,7 +248,7 @@ class Display:
         protocols, delete = (connection.get_atom(name) for name in ("WM_PROTOCOLS", "WM_DELETE_WINDOW"))
         message = ClientMessage(window=target, client_type=protocols, data=(32, [delete, CurrentTime, 0, 0, 0]))
         target.send_event(message)
-        connection.flush()
+        connection.sync()
         connection.close()
 
     def do(self, *arguments: str) -> str:

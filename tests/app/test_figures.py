@@ -7,12 +7,10 @@ from pathlib import Path
 from statistics import median
 
 import pytest
-from desk import REPOSITORY, Desk, Running
+from desk import PAGE_ASKS, REPOSITORY, Desk, Running
 
 HANGAR = Path(os.environ.get("HANGAR_BINARY", REPOSITORY / ".build/bin/hangar"))
 pytestmark = pytest.mark.usefixtures("tray")
-# The page has drawn itself and asks for the service's state.
-PAGE_ASKS = re.compile(r"path=\"?(/admin/events|/ready)\b")
 LISTENS = re.compile(r"^Hangar is listening on ")
 ROUNDS = 3
 USABLE_WITHIN_S = 1.5

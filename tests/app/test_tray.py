@@ -3,7 +3,7 @@
 import signal
 
 import ask
-from desk import Desk, Display, Running, wait_for
+from desk import PAGE_ASKS, Desk, Display, Running, wait_for
 from tray import Tray
 
 
@@ -77,6 +77,7 @@ def test_copy_url_puts_the_address_for_clients_on_the_clipboard(desk: Desk, tray
 def test_panel_opens_again_after_it_was_closed(desk: Desk, tray: Tray, display: Display) -> None:
     app = desk.start()
     app.url()
+    app.line(PAGE_ASKS)
     (window,) = wait_for("the panel", display.windows, 20)
     display.press_close(window)
     wait_for("the panel gone", lambda: not display.windows(), 10)

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::controller::tests::snapshot;
+use crate::fakes::snapshot;
 use crate::trouble::Trouble;
 
 fn serving(change: impl FnOnce(&mut PanelSnapshot)) -> TrayModel {
