@@ -61,8 +61,19 @@ class Room:
     window_tokens: int
     max_tokens: int
 
+    def check_least(self, prompt_tokens: int) -> None:
+        """Refuses a prompt of at least so many tokens when it leaves nothing of the window for an answer.
+
+        What the answer may take is left out: a caller that lets it be shortened needs the exact count.
+
+        Raises:
+            FaultError: `context_length_exceeded` with that lower bound.
+        """
+        if prompt_tokens >= self.window_tokens:
+            raise FaultError(ContextLengthExceeded(prompt_tokens, self.max_tokens, self.window_tokens))
+
     def check(self, prompt_tokens: int) -> None:
-        """Refuses a prompt of so many tokens, or of at least so many.
+        """Refuses a prompt of exactly so many tokens.
 
         Raises:
             FaultError: `context_length_exceeded`.
@@ -88,7 +99,7 @@ def tokenize(  # noqa: PLR0917 - two of them about the prompt, two the model's, 
         CancelledError: when told to stop.
     """
     rest = sum(_least(each, vocabulary) for group in prompt.groups for each in group.segments)
-    room.check(rest)
+    room.check_least(rest)
     ids: list[int] = []
     spans: list[Span] = []
     borders: list[int] = []
@@ -101,7 +112,7 @@ def tokenize(  # noqa: PLR0917 - two of them about the prompt, two the model's, 
                 case frames.Text():
                     for piece in vocabulary.encode_pieces(segment.text):
                         ids += piece
-                        room.check(len(ids) + rest)
+                        room.check_least(len(ids) + rest)
                         _go_on(stop)
                 case frames.Control():
                     ids.append(_control(segment, vocabulary, markers, where))
