@@ -201,12 +201,19 @@ fn polling_rows(ours: &Client, url: &str, words: usize) -> Result<Vec<Row>, Benc
                 Err(_) => Err(BenchError::Answer { who: "hangar", what: "the reader ended early".into() }),
             }
         })?;
-        if let (Some(median), Some(high), Some(most)) =
-            (quantile(&readings, 0.5), quantile(&readings, 0.99), quantile(&readings, 1.0))
-        {
-            let spread = Spread { median: high, least: median, most };
-            let what = format!("{path} while generating: p99 (least column: p50), {} asked", readings.len());
-            rows.push(Row::new(what, "ms", spread, None, Some(Bar::AtMost(5.0))));
+        let asked = readings.len();
+        for (name, share, bar) in [("p50", 0.5, None), ("p99", 0.99, Some(Bar::AtMost(5.0)))] {
+            let (Some(found), Some(spread)) = (quantile(&readings, share), Spread::of(&readings)) else {
+                continue;
+            };
+            let spread = Spread { median: found, ..spread };
+            rows.push(Row::new(
+                format!("{path} while generating, {name} of {asked}"),
+                "ms",
+                spread,
+                None,
+                bar,
+            ));
         }
     }
     Ok(rows)
