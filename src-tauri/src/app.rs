@@ -40,7 +40,7 @@ pub(crate) fn run(runtime: &Runtime, start: Option<&Start>, at_login: bool) -> E
             handle.spawn(async move { Controller::begin(desktop, service, manners).run(waiting).await });
             Ok(())
         })
-        .build(tauri::generate_context!());
+        .build(context());
     let app = match built {
         Ok(app) => app,
         Err(error) => {
@@ -53,6 +53,11 @@ pub(crate) fn run(runtime: &Runtime, start: Option<&Start>, at_login: bool) -> E
     };
     let code = app.run_return(move |_, event| happened(event, &events));
     u8::try_from(code).map_or(ExitCode::FAILURE, ExitCode::from)
+}
+
+#[expect(clippy::disallowed_methods, reason = "Tauri's own macro says it, for a case that is not ours")]
+fn context() -> tauri::Context {
+    tauri::generate_context!()
 }
 
 fn happened(event: RunEvent, events: &mpsc::UnboundedSender<Event>) {

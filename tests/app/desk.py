@@ -1,5 +1,6 @@
 """A desktop of our own: a display, a session bus and a home folder, and the app on it."""
 
+import contextlib
 import os
 import queue
 import re
@@ -114,6 +115,13 @@ class Desk:
     def workers(self) -> set[int]:
         """Processes of workers."""
         return {pid for pid, command in self.left_over().items() if "hangar_worker" in command}
+
+    def end_apps(self) -> None:
+        """Asks apps that somebody else has started to end."""
+        for pid, command in self.left_over().items():
+            if command.startswith(str(APP)):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGTERM)
 
     def clear(self, within_s: float = 10) -> dict[int, str]:
         """Ends what is left after a while; says what that was."""

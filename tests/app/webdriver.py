@@ -15,9 +15,10 @@ DRIVER = "WebKitWebDriver"
 
 
 class Window:
-    """The app's window; the driver starts the app and ends it."""
+    """The app's window; the driver starts the app."""
 
     def __init__(self, desk: Desk) -> None:
+        self._desk = desk
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
@@ -76,12 +77,13 @@ class Window:
         return picture
 
     def close(self) -> None:
-        """Ends app and driver."""
+        """Ends app and driver. The driver only closes the page, and the app goes on without it."""
         try:
             self._do("DELETE", "")
         finally:
             self._driver.terminate()
             self._driver.wait()
+            self._desk.end_apps()
 
     def _ready(self) -> bool:
         try:

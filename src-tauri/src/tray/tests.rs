@@ -13,10 +13,8 @@ fn serving(change: impl FnOnce(&mut PanelSnapshot)) -> TrayModel {
 }
 
 fn line(tray: &TrayModel) -> &str {
-    match &tray.entries[0] {
-        Entry::Line(text) => text,
-        other => panic!("the first entry is {other:?}"),
-    }
+    let Entry::Line(text) = &tray.entries[0] else { panic!("the first entry is no line") };
+    text
 }
 
 fn text_of(tray: &TrayModel, wanted: impl Fn(Action) -> bool) -> (&'static str, bool) {
