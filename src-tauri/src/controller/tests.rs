@@ -1,3 +1,5 @@
+//! The controller with a desktop and a service that only write down what they are told.
+
 use std::sync::Arc;
 
 use hangar_server::{PanelSnapshot, RequestsView, StateWord};

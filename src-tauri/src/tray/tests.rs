@@ -1,3 +1,5 @@
+//! What the tray shows for each stage and state.
+
 //! Tests of the module above.
 
 use std::sync::Arc;
