@@ -13,8 +13,13 @@ from pathlib import Path
 import openai
 import pytest
 
+MODEL = "gemma-4-pocket"
 POCKET = Path(__file__).resolve().parents[2] / "worker" / "pocket" / "model"
 PATIENCE_S = 60
+# More than a model writes while anybody waits for something else.
+ENDLESS_TOKENS = 30_000
+# The end of the whole text, which the model never writes; the end of a turn is left out.
+NEVER_WRITTEN = 1
 LISTENING = "Hangar is listening on "
 
 
@@ -44,12 +49,12 @@ class Server:
         """A client that does not try again, unless it is told to."""
         return openai.OpenAI(**{"base_url": f"{self.url}/v1", "api_key": "none", "max_retries": 0, **more})
 
-    def worker(self) -> dict[str, object]:
-        """The worker as /ready tells it."""
+    def stats(self) -> dict[str, dict[str, object]]:
+        """What /admin/stats tells."""
         connection = http.client.HTTPConnection(self.url.removeprefix("http://"), timeout=PATIENCE_S)
-        connection.request("GET", "/ready")
+        connection.request("GET", "/admin/stats")
         try:
-            return json.load(connection.getresponse())["worker"]
+            return json.load(connection.getresponse())
         finally:
             connection.close()
 
@@ -93,6 +98,18 @@ def start(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[dict[s
 def server(start: Callable[[dict[str, object]], Server]) -> Server:
     """The server with ordinary settings."""
     return start({})
+
+
+@pytest.fixture
+def endless(tmp_path: Path) -> dict[str, object]:
+    """Settings for a model that answers as the built-in one, and then does not find an end."""
+    model = tmp_path / "endless"
+    shutil.copytree(POCKET, model)
+    for name in ("config.json", "generation_config.json"):
+        config = json.loads((model / name).read_text())
+        (model / name).write_text(json.dumps({**config, "eos_token_id": [NEVER_WRITTEN]}))
+    sampling = {"temperature": 0}
+    return {"id": MODEL, "path": str(model), "maxOutputTokens": ENDLESS_TOKENS, "sampling": sampling}
 
 
 @pytest.fixture

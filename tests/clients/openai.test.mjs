@@ -6,7 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import OpenAI from "openai";
-import { serve, worker } from "../real/server.mjs";
+import { ENDLESS_TOKENS, endless } from "../real/models.mjs";
+import { get, serve, worker } from "../real/server.mjs";
 
 const POCKET = join(import.meta.dirname, "../../worker/pocket/model");
 const MODEL = "gemma-4-pocket";
@@ -20,7 +21,7 @@ const GREEDY = {
     { role: "user", content: "what is the code?" },
   ],
 };
-const ENDLESS = { model: MODEL, messages: HELLO, temperature: 2, top_p: 1, max_tokens: 8000, stream: true };
+const ENDLESS = { model: MODEL, messages: HELLO, max_tokens: ENDLESS_TOKENS, stream: true };
 const WITH_USAGE = { stream: true, stream_options: { include_usage: true } };
 
 // The server with ordinary settings, for every test that leaves it as it was.
@@ -127,7 +128,7 @@ test("an unknown model is a NotFoundError, a bad field a BadRequestError that na
 });
 
 test("a busy worker without a queue is a ConflictError, told once when retries are off", async (t) => {
-  const server = await serve(t, { local: { worker: { queue: { maxDepth: 0 } } } });
+  const server = await serve(t, { local: { ...endless(t, MODEL), worker: { queue: { maxDepth: 0 } } } });
   const { client, asked } = counting(server);
   const running = await clientOf(server).chat.completions.create(ENDLESS);
   await assert.rejects(client.chat.completions.create(GREEDY), (error) => {
@@ -156,18 +157,21 @@ test("a model that cannot load is an InternalServerError that names the file", a
   assert.deepEqual(asked, ["/v1/chat/completions"]);
 });
 
-test("a stream that the client leaves frees the worker and keeps it", async () => {
-  const server = await ordinary;
+test("a stream that the client leaves frees the worker and keeps it", async (t) => {
+  const server = await serve(t, { local: endless(t, MODEL) });
   const client = clientOf(server);
-  await client.chat.completions.create(GREEDY);
+  const short = { ...GREEDY, max_tokens: 40 };
+  await client.chat.completions.create(short);
   const { pid } = await worker(server);
   const left = await client.chat.completions.create(ENDLESS);
   for await (const chunk of left) if (chunk.choices[0].delta.content) break;
   const aborted = await client.chat.completions.create(ENDLESS);
   aborted.controller.abort();
-  const answer = await client.chat.completions.create(GREEDY, { timeout: 20_000 });
+  const answer = await client.chat.completions.create(short);
   assert.match(answer.choices[0].message.content, /amber lantern seven/);
   assert.equal((await worker(server)).pid, pid);
+  const { successful_requests } = (await get(server, "/admin/stats")).metrics;
+  assert.equal(successful_requests, 2, "what was left did not run to its end");
 });
 
 test("raw responses carry the headers of an answer and of a stream", async () => {

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import openai
 import pytest
-from conftest import POCKET, Server
+from conftest import ENDLESS_TOKENS, MODEL, POCKET, Server
 
-MODEL = "gemma-4-pocket"
 RECALL = [
     {"role": "user", "content": "remember this code: amber lantern seven."},
     {"role": "assistant", "content": "noted."},
@@ -17,7 +16,7 @@ RECALL = [
 ]
 HELLO = [{"role": "user", "content": "hello."}]
 GREEDY = {"model": MODEL, "messages": RECALL, "temperature": 0}
-ENDLESS = {"model": MODEL, "messages": HELLO, "temperature": 2, "top_p": 1, "max_tokens": 8000, "stream": True}
+ENDLESS = {"model": MODEL, "messages": HELLO, "max_tokens": ENDLESS_TOKENS, "stream": True}
 
 
 def counting(server: Server, **more: object) -> tuple[openai.OpenAI, list[str]]:
@@ -99,9 +98,9 @@ def test_a_bad_request_names_its_field(
 
 
 def test_a_busy_worker_without_a_queue_is_a_conflict_told_once_when_retries_are_off(
-    start: Callable[[dict[str, object]], Server],
+    start: Callable[[dict[str, object]], Server], endless: dict[str, object]
 ) -> None:
-    server = start({"worker": {"queue": {"maxDepth": 0}}})
+    server = start({"model": endless, "worker": {"queue": {"maxDepth": 0}}})
     client, asked = counting(server)
     with server.client().chat.completions.create(**ENDLESS) as running:
         next(running)
@@ -124,16 +123,22 @@ def test_a_model_that_cannot_load_is_a_server_error_that_names_the_file(
     assert asked == ["/v1/chat/completions"]
 
 
-def test_a_stream_that_the_client_closes_frees_the_worker_and_keeps_it(server: Server, client: openai.OpenAI) -> None:
-    client.chat.completions.create(**GREEDY)
-    pid = server.worker()["pid"]
+def test_a_stream_that_the_client_closes_frees_the_worker_and_keeps_it(
+    start: Callable[[dict[str, object]], Server], endless: dict[str, object]
+) -> None:
+    server = start({"model": endless})
+    client = server.client()
+    client.chat.completions.create(**GREEDY, max_tokens=40)
+    pid = server.stats()["worker"]["pid"]
     with client.chat.completions.create(**ENDLESS) as stream:
         for chunk in stream:
             if chunk.choices[0].delta.content:
                 break
-    answer = client.with_options(timeout=20).chat.completions.create(**GREEDY)
+    answer = client.chat.completions.create(**GREEDY, max_tokens=40)
     assert "amber lantern seven" in answer.choices[0].message.content
-    assert server.worker()["pid"] == pid
+    stats = server.stats()
+    assert stats["worker"]["pid"] == pid
+    assert stats["metrics"]["successful_requests"] == 2, "what was left did not run to its end"
 
 
 def test_raw_responses_carry_the_headers_of_an_answer_and_of_a_stream(client: openai.OpenAI) -> None:

@@ -5,9 +5,9 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { test } from "node:test";
 import { gzipSync } from "node:zlib";
+import { ENDLESS_TOKENS, endless } from "../real/models.mjs";
 import { ask, serve, stream, worker } from "../real/server.mjs";
 import { converse, headerSays, openBrowser, openPage, scrollsSideways } from "./browser.mjs";
-import { endless } from "./models.mjs";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const DIST = join(import.meta.dirname, "../../ui/dist");
@@ -102,7 +102,7 @@ for (const colorScheme of ["light", "dark"]) {
     const page = await openPage(t, browser, server, { colorScheme });
     await headerSays(page, "Idle");
     assert.deepEqual(await violations(page), [], "idle");
-    const open = await stream(server, "hello.", { max_tokens: 8000 });
+    const open = await stream(server, "hello.", { max_tokens: ENDLESS_TOKENS });
     await open.next();
     await headerSays(page, "Busy");
     for (const why of await page.getByRole("button", { name: /^Why\?/ }).all()) await why.click();

@@ -16,7 +16,7 @@ const QUIET = [
 ];
 
 /** How long anything a real model or server does may take on a busy machine. */
-export const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 60_000;
 
 /** A browser that goes away with the test file. */
 export async function openBrowser() {
@@ -54,8 +54,8 @@ export async function openPage(t, browser, server, { path = "/", prepare, ...opt
 }
 
 /** Waits until the header says this word. */
-export async function headerSays(page, word, timeout = PATIENCE_MS) {
-  await page.getByRole("banner").locator(".state", { hasText: word }).waitFor({ timeout });
+export async function headerSays(page, word) {
+  await page.getByRole("banner").locator(".state", { hasText: word }).waitFor();
 }
 
 /** Sends a message by keyboard and waits for the end of the answer. */

@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { readFileSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { ENDLESS_TOKENS, endless, modelCopy, serving } from "../real/models.mjs";
 import { ask, get, lives, serve, stream, worker } from "../real/server.mjs";
 import { headerSays, openBrowser, openPage } from "./browser.mjs";
-import { endless, modelCopy, serving } from "./models.mjs";
 
 const browser = await openBrowser();
 
@@ -48,6 +48,8 @@ test("what other clients do is seen, and every figure says why", async (t) => {
   await ask(server, "hello.");
   await row(page, "Answered").getByText("1", { exact: true }).waitFor();
   await headerSays(page, "Ready");
+  // What is measured comes a moment after the state, and its rows move the others.
+  await row(page, "Worker: the rest").waitFor();
   const whys = page.getByRole("button", { name: /^Why\?/ });
   const count = await whys.count();
   assert.ok(count >= 8, `${count} figures can be asked`);
@@ -61,7 +63,7 @@ test("what other clients do is seen, and every figure says why", async (t) => {
 test("unloading in the middle of an answer asks first, and the harmless button has the focus", async (t) => {
   const server = await serve(t, { local: endless(t) });
   const page = await openPage(t, browser, server);
-  const open = await stream(server, "hello.", { max_tokens: 8000 });
+  const open = await stream(server, "hello.", { max_tokens: ENDLESS_TOKENS });
   await open.next();
   await headerSays(page, "Busy");
   await page.getByRole("button", { name: "Unload", exact: true }).click();

@@ -1,7 +1,8 @@
 // What a client gets from the real engine.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ask, get, serve, stream, textOf, worker } from "./server.mjs";
+import { ENDLESS_TOKENS, endless } from "./models.mjs";
+import { ask, get, serve, stream, textOf, until, worker } from "./server.mjs";
 
 const RECALL = [
   { role: "user", content: "remember this code: amber lantern seven." },
@@ -74,18 +75,24 @@ test("a prompt over the window is refused with its figures, and the worker lives
   assert.equal((await worker(server)).pid, pid);
 });
 
-test("a client that leaves in a prefill or an answer frees the worker at once and keeps it", async (t) => {
-  const server = await serve(t);
-  await ask(server, "hello.");
+test("a client that leaves in a prefill or an answer frees the worker and keeps it", async (t) => {
+  const server = await serve(t, { local: endless(t) });
+  await ask(server, "hello.", { max_tokens: 2 });
   const { pid } = await worker(server);
-  const reading = stream(server, "amber lantern ".repeat(9000), { max_tokens: 4 }).catch(() => null);
-  const opened = await Promise.race([reading, new Promise((resolve) => setTimeout(resolve, 150))]);
-  opened?.leave();
-  const answering = await stream(server, "hello.", { max_tokens: 4000, temperature: 2, top_p: 1 });
+  const engine = async () => (await get(server, "/admin/stats")).worker;
+  const away = new AbortController();
+  const reading = stream(server, "amber lantern ".repeat(2000), { max_tokens: ENDLESS_TOKENS / 2 }, away);
+  const left = assert.rejects(reading, { name: "AbortError" });
+  await until("the prompt is read", async () => (await engine()).state === "busy");
+  away.abort();
+  await left;
+  await until("the worker is free", async () => (await engine()).state === "ready");
+  const answering = await stream(server, "hello.", { max_tokens: ENDLESS_TOKENS });
   await answering.next();
   answering.leave();
-  const began = performance.now();
+  await until("the worker is free again", async () => (await engine()).state === "ready");
   assert.equal((await ask(server, "hello.", { max_tokens: 2 })).status, 200);
-  assert.ok(performance.now() - began < 20_000);
   assert.equal((await worker(server)).pid, pid);
+  const { successful_requests, worker_starts } = (await get(server, "/admin/stats")).metrics;
+  assert.deepEqual({ successful_requests, worker_starts }, { successful_requests: 2, worker_starts: 1 });
 });

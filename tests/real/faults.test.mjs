@@ -5,10 +5,10 @@ import { cpSync, mkdtempSync, readFileSync, renameSync, rmSync, truncateSync, wr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { ENDLESS_TOKENS, endless, modelCopy, serving } from "./models.mjs";
 import { ask, command, lives, newHome, post, serve, stream, until, worker } from "./server.mjs";
 
-const POCKET = join(import.meta.dirname, "../../worker/pocket/model");
-const ENDLESS = { max_tokens: 8000, temperature: 2, top_p: 1 };
+const ENDLESS = { max_tokens: ENDLESS_TOKENS };
 
 function scratch(t) {
   const folder = mkdtempSync(join(tmpdir(), "hangar-scratch-"));
@@ -16,30 +16,22 @@ function scratch(t) {
   return folder;
 }
 
-function modelCopy(t) {
-  const model = join(scratch(t), "model");
-  cpSync(POCKET, model, { recursive: true });
-  return model;
-}
-
-const serving = (model) => ({ local: { model: { id: "mine", path: model, sampling: { temperature: 0 } } } });
-
 test("a killed server leaves no worker, idle or busy", async (t) => {
   for (const busy of [false, true]) {
-    const server = await serve(t);
-    await ask(server, "hello.");
+    const server = await serve(t, { local: endless(t) });
+    await ask(server, "hello.", { max_tokens: 2 });
     const { pid } = await worker(server);
     const open = busy ? await stream(server, "hello.", ENDLESS) : null;
     await open?.next();
     server.child.kill("SIGKILL");
-    await until("the worker is gone", () => !lives(pid), 2000);
+    await until("the worker is gone", () => !lives(pid));
     open?.leave();
   }
 });
 
 test("a killed worker ends the stream with a typed error and no [DONE], and the next request is answered", async (t) => {
-  const server = await serve(t);
-  await ask(server, "hello.");
+  const server = await serve(t, { local: endless(t) });
+  await ask(server, "hello.", { max_tokens: 2 });
   const { pid } = await worker(server);
   const open = await stream(server, "hello.", ENDLESS);
   await open.next();
@@ -49,15 +41,15 @@ test("a killed worker ends the stream with a typed error and no [DONE], and the 
   assert.equal(error.code, "worker_crashed");
   assert.equal(error.type, "server_error");
   assert.ok(!events.includes("[DONE]"));
-  assert.equal((await ask(server, "hello.")).status, 200);
+  assert.equal((await ask(server, "hello.", { max_tokens: 2 })).status, 200);
   assert.notEqual((await worker(server)).pid, pid);
 });
 
 test("a server that is told to end lets the answer finish and leaves no worker", async (t) => {
-  const server = await serve(t);
-  await ask(server, "hello.");
+  const server = await serve(t, { local: endless(t) });
+  await ask(server, "hello.", { max_tokens: 2 });
   const { pid } = await worker(server);
-  const open = await stream(server, "hello.", { max_tokens: 200, temperature: 2, top_p: 1 });
+  const open = await stream(server, "hello.", { max_tokens: 1000 });
   await open.next();
   server.child.kill("SIGTERM");
   assert.equal((await open.rest()).at(-1), "[DONE]");
@@ -81,7 +73,7 @@ test("truncated, missing and foreign model files are named, and mending them nee
   const model = modelCopy(t);
   const weights = join(model, "model.safetensors");
   const whole = readFileSync(weights);
-  const server = await serve(t, serving(model));
+  const server = await serve(t, { local: serving(model) });
   truncateSync(weights, 1_000_000);
   const truncated = await ask(server, "hello.");
   assert.deepEqual([truncated.status, truncated.body.error.code], [503, "worker_failed"]);
@@ -105,7 +97,7 @@ test("a model that wants its own code run is refused", async (t) => {
     file,
     JSON.stringify({ ...config, auto_map: { AutoModel: "evil.Model" }, model_file: "evil.py" }),
   );
-  const server = await serve(t, serving(model));
+  const server = await serve(t, { local: serving(model) });
   const refused = await ask(server, "hello.");
   assert.deepEqual([refused.status, refused.body.error.code], [503, "worker_failed"]);
   assert.throws(() => readFileSync(proof), { code: "ENOENT" });
