@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use hangar_protocol::{FinishReason, Piece, Prompt, Sampling};
 use hangar_supervisor::{
-    Cause, DispatchError, Job, Limits, LoadOrder, Reply, ReplyEvent, StateWord, WorkerHandle,
+    Cause, DispatchError, Exit, Job, Limits, LoadOrder, Reply, ReplyEvent, StateWord, WorkerHandle,
 };
 use hangar_tests::ScriptedLaunch;
 use serde_json::json;
@@ -62,9 +62,15 @@ async fn read(mut reply: Reply) -> (String, Result<FinishReason, DispatchError>)
                     }
                 }
             }
-            Some(ReplyEvent::Finished(finished)) => return (text, Ok(finished.reason)),
-            Some(ReplyEvent::Failed(error)) => return (text, Err(error)),
-            Some(ReplyEvent::Accepted(_) | ReplyEvent::Probed(_)) => {}
+            Some(ReplyEvent::Finished { finished, .. }) => return (text, Ok(finished.reason)),
+            Some(ReplyEvent::Failed { error, .. }) => return (text, Err(error)),
+            Some(
+                ReplyEvent::Queued { .. }
+                | ReplyEvent::Loading(_)
+                | ReplyEvent::Progress(_)
+                | ReplyEvent::Accepted(_)
+                | ReplyEvent::Probed(_),
+            ) => {}
             None => panic!("the reply ended without an end"),
         }
     }
@@ -128,7 +134,7 @@ async fn a_crash_mid_answer_is_typed_and_the_next_request_is_answered() {
     let Err(DispatchError::WorkerCrashed { cause: Cause::Crashed { status, .. } }) = end else {
         panic!("{end:?}")
     };
-    assert_eq!(status, "exit code 9");
+    assert_eq!(status, Exit::Code(9));
     assert_eq!(ask(&rig.worker).await.1, Ok(FinishReason::Stop));
 }
 
@@ -151,7 +157,7 @@ async fn a_kill_from_outside_names_the_signal() {
     else {
         panic!("not a crash")
     };
-    assert_eq!(status, "signal SIGKILL");
+    assert_eq!(status.signal().as_deref(), Some("SIGKILL"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -193,7 +199,7 @@ async fn an_engine_fault_leaves_the_worker_alive() {
 async fn a_dropped_reply_cancels_and_the_same_worker_answers_the_next() {
     let rig = rig(&json!([{ "ending": "wedge" }, {}]));
     let mut reply = rig.worker.generate(job()).await.unwrap();
-    assert!(matches!(reply.events.recv().await, Some(ReplyEvent::Accepted(_))));
+    while !matches!(reply.events.recv().await.unwrap(), ReplyEvent::Accepted(_)) {}
     let pid = rig.worker.snapshot().pid;
     drop(reply);
     state(&rig.worker, StateWord::Ready).await;
@@ -316,4 +322,49 @@ async fn a_missing_executable_is_a_typed_failure_that_names_it() {
     let worker = WorkerHandle::spawn(limits, order, Arc::new(launch));
     let error = ask(&worker).await.1.unwrap_err().to_string();
     assert!(error.contains("/nowhere/worker"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_waiting_request_is_told_its_place_each_time_it_changes_and_the_load_it_waits_for() {
+    let rig = rig(&json!([{ "load_delay_ms": 150, "piece_delay_ms": 20 }]));
+    let first = rig.worker.generate(job()).await.unwrap();
+    let mut third = {
+        let _second = rig.worker.generate(job()).await.unwrap();
+        let third = rig.worker.generate(job()).await.unwrap();
+        assert_eq!(rig.worker.snapshot().waiting_since.len(), 3);
+        third
+    };
+    assert_eq!(read(first).await.1, Ok(FinishReason::Stop));
+    let mut places = Vec::new();
+    let mut loading = 0;
+    let ran_on = loop {
+        match tokio::time::timeout(PATIENCE, third.events.recv()).await.unwrap().unwrap() {
+            ReplyEvent::Queued { position } => places.push(position),
+            ReplyEvent::Loading(_) => loading += 1,
+            ReplyEvent::Finished { ran_on, .. } => break ran_on,
+            ReplyEvent::Failed { error, .. } => panic!("{error}"),
+            ReplyEvent::Progress(_)
+            | ReplyEvent::Accepted(_)
+            | ReplyEvent::Pieces(_)
+            | ReplyEvent::Probed(_) => {}
+        }
+    };
+    assert_eq!(places, [3, 2, 1]);
+    assert!(loading > 0);
+    assert_eq!((ran_on.generation, ran_on.pid), (1, rig.worker.snapshot().pid));
+    assert!(ran_on.memory_before.is_some());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_last_end_of_a_process_is_kept_with_its_kind_and_status() {
+    let rig = rig(&json!([{ "ending": "crash" }, {}]));
+    assert!(ask(&rig.worker).await.1.is_err());
+    let pid = rig.worker.snapshot().last_exit.clone().unwrap().pid;
+    assert!(pid.is_some());
+    assert_eq!(ask(&rig.worker).await.1, Ok(FinishReason::Stop));
+    let crashed = rig.worker.snapshot().last_exit.clone().unwrap();
+    assert_eq!((crashed.kind, crashed.exit, crashed.generation), ("crashed", Exit::Code(9), 1));
+    rig.worker.unload(false).await.unwrap();
+    let ended = rig.worker.snapshot().last_exit.clone().unwrap();
+    assert_eq!((ended.kind, ended.exit, ended.generation), ("ended", Exit::Code(0), 2));
 }

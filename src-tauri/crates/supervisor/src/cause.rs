@@ -1,6 +1,8 @@
 //! Why a worker is not, or no longer, running.
 
-use hangar_protocol::WorkerFault;
+use hangar_protocol::{Phase, WorkerFault};
+
+use crate::Exit;
 
 /// One reason, with the figures a person needs.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -29,7 +31,7 @@ pub enum Cause {
     #[error("worker ended with {status} before it was ready")]
     ExitedEarly {
         /// Exit code or signal.
-        status: String,
+        status: Exit,
         /// Last lines of its log.
         stderr_tail: Vec<String>,
     },
@@ -37,7 +39,7 @@ pub enum Cause {
     #[error("worker ended with {status}")]
     Crashed {
         /// Exit code or signal.
-        status: String,
+        status: Exit,
         /// Last lines of its log.
         stderr_tail: Vec<String>,
     },
@@ -73,6 +75,20 @@ pub enum Cause {
     /// The process exists but says nothing, not even that it lives.
     #[error("worker fell silent")]
     Silent,
+    /// The process says that it lives, but what it does makes no progress.
+    #[error("worker made no progress for {limit_ms} ms while {}", doing(*.phase))]
+    Stalled {
+        /// What it was doing.
+        phase: Phase,
+        /// Units done in that phase.
+        done: u64,
+        /// Units to do in that phase, 0 where unknown.
+        total: u64,
+        /// How long it was waited for.
+        limit_ms: u64,
+        /// Last lines of its log, the stacks of its threads among them.
+        stderr_tail: Vec<String>,
+    },
     /// A cancelled request would not end.
     #[error("worker did not let go of a cancelled request within {limit_ms} ms")]
     Unresponsive {
@@ -97,6 +113,7 @@ impl Cause {
             Self::Load(_) => "load_failed",
             Self::Unresponsive { .. } => "unresponsive",
             Self::Silent => "silent",
+            Self::Stalled { .. } => "stalled",
         }
     }
 
@@ -114,6 +131,7 @@ impl Cause {
             | Self::StartTimeout { .. }
             | Self::LoadTimeout { .. }
             | Self::Silent
+            | Self::Stalled { .. }
             | Self::Unresponsive { .. } => true,
         }
     }
@@ -146,7 +164,19 @@ impl Cause {
             | Self::Crashed { .. }
             | Self::ProtocolBroken { .. }
             | Self::Silent
+            | Self::Stalled { .. }
             | Self::Unresponsive { .. } => None,
         }
+    }
+}
+
+fn doing(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Idle => "taking up a request",
+        Phase::Loading => "loading the model",
+        Phase::WarmingUp => "warming up",
+        Phase::Prefill => "reading the prompt",
+        Phase::Decode => "answering",
+        Phase::Probing => "probing",
     }
 }

@@ -59,6 +59,12 @@ pub enum DispatchError {
         /// Why.
         cause: Cause,
     },
+    /// The worker lived but made no progress, and was ended.
+    #[error("worker got stuck during the request: {cause}")]
+    Stalled {
+        /// Why.
+        cause: Cause,
+    },
     /// The request was cancelled (client gone, or worker unloaded by force).
     #[error("request was cancelled")]
     Cancelled,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hangar_protocol::{Finished, Piece, ProbeReport, Prompt, Sampling};
+use hangar_protocol::{Finished, MemoryUse, Phase, Piece, ProbeReport, Prompt, Sampling};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::task::{Order, Task};
@@ -11,7 +11,7 @@ use crate::{DispatchError, Launch, Limits, LoadOrder, Snapshot};
 /// Orders that may wait for the task; it never awaits anything but them, so this hardly fills.
 const WAITING_ORDERS: usize = 256;
 /// Events a slow reader may be behind before its request is cancelled.
-const REPLY_EVENTS: usize = 4096;
+pub(crate) const REPLY_EVENTS: usize = 4096;
 
 /// One prompt to answer.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,23 +27,88 @@ pub struct Job {
 /// An answer as it comes; dropping it cancels the request.
 #[derive(Debug)]
 pub struct Reply {
-    /// `Accepted`, then `Pieces`, then exactly one `Finished` or `Failed`.
+    /// `Queued` and `Loading` while it waits, then `Progress`, `Accepted` and `Pieces`, then exactly one
+    /// `Finished`, `Probed` or `Failed`. A slow reader may miss `Queued`, `Loading` and `Progress`, no others.
     pub events: mpsc::Receiver<ReplyEvent>,
 }
 
 /// One event of an answer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ReplyEvent {
+    /// The request waits; told at once and whenever its place changes.
+    Queued {
+        /// 1 is the next to run.
+        position: u32,
+    },
+    /// The request waits for a model that is being loaded.
+    Loading(LoadProgress),
+    /// The worker is reading the prompt.
+    Progress(PrefillProgress),
     /// The worker read the prompt, and it fits.
     Accepted(Start),
     /// Newly generated output.
     Pieces(Vec<Piece>),
     /// The answer ended in order.
-    Finished(Finished),
+    Finished {
+        /// Counts and times.
+        finished: Finished,
+        /// The process that answered.
+        ran_on: RanOn,
+    },
     /// A probe's result.
     Probed(ProbeReport),
     /// The answer ended with an error.
-    Failed(DispatchError),
+    Failed {
+        /// Why.
+        error: DispatchError,
+        /// The process that had the request, if one had.
+        ran_on: Option<RanOn>,
+    },
+}
+
+/// The process that a request ran on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RanOn {
+    /// Number of the process: rises with every start.
+    pub generation: u64,
+    /// Its process id.
+    pub pid: Option<u32>,
+    /// Memory the engine held when it got the request.
+    pub memory_before: Option<MemoryUse>,
+}
+
+/// How far loading is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LoadProgress {
+    /// What the worker says that it does; none before its first beat.
+    pub phase: Option<Phase>,
+    /// Steps done in that phase.
+    pub done: u64,
+    /// Steps to do in that phase, 0 where unknown.
+    pub total: u64,
+    /// Since the process was started, in milliseconds.
+    pub elapsed_ms: u64,
+}
+
+impl LoadProgress {
+    /// Whether it is worth telling: another step, or another second.
+    pub(crate) fn is_news_after(self, told: Self) -> bool {
+        let moved = (self.phase, self.done, self.total) != (told.phase, told.done, told.total);
+        moved || self.elapsed_ms >= told.elapsed_ms + 1_000
+    }
+}
+
+/// How far a prompt is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PrefillProgress {
+    /// Tokens read, those from a cache included.
+    pub processed_tokens: u64,
+    /// Tokens of the prompt; 0 while it is still being tokenised.
+    pub total_tokens: u64,
+    /// Of these, reused from a cache.
+    pub cached_tokens: u64,
+    /// Since the worker got the request, in milliseconds.
+    pub elapsed_ms: u64,
 }
 
 /// How an answer began.
@@ -57,6 +122,8 @@ pub struct Start {
     pub queue_wait_ms: f64,
     /// Part of the wait in which the model was being loaded.
     pub load_ms: f64,
+    /// The process that answers.
+    pub ran_on: RanOn,
 }
 
 /// Result of an unload: the process is reaped.
@@ -64,6 +131,10 @@ pub struct Start {
 pub struct Unloaded {
     /// Process that was ended, if there was one.
     pub old_pid: Option<u32>,
+    /// Memory of that process when it was asked to end, in bytes; none where it cannot be measured.
+    pub resident_before_bytes: Option<u64>,
+    /// Memory that came back with its end, in bytes; none where it cannot be measured.
+    pub freed_bytes: Option<u64>,
 }
 
 /// Result of a restart: the new worker is ready.
@@ -121,8 +192,15 @@ impl WorkerHandle {
         loop {
             match reply.events.recv().await {
                 Some(ReplyEvent::Probed(report)) => return Ok(report),
-                Some(ReplyEvent::Failed(error)) => return Err(error),
-                Some(ReplyEvent::Accepted(_) | ReplyEvent::Pieces(_) | ReplyEvent::Finished(_)) => {}
+                Some(ReplyEvent::Failed { error, .. }) => return Err(error),
+                Some(
+                    ReplyEvent::Queued { .. }
+                    | ReplyEvent::Loading(_)
+                    | ReplyEvent::Progress(_)
+                    | ReplyEvent::Accepted(_)
+                    | ReplyEvent::Pieces(_)
+                    | ReplyEvent::Finished { .. },
+                ) => {}
                 None => return Err(DispatchError::ShuttingDown),
             }
         }
@@ -135,7 +213,7 @@ impl WorkerHandle {
     pub async fn unload(&self, force: bool) -> Result<Unloaded, DispatchError> {
         let old_pid = self.snapshot().pid;
         self.settle(|settled| Order::Unload { force, settled }).await?;
-        Ok(Unloaded { old_pid })
+        Ok(Unloaded { old_pid, resident_before_bytes: None, freed_bytes: None })
     }
 
     /// Ends the process if there is one and starts a new one; answered when it is ready.

@@ -5,6 +5,7 @@
 
 mod cause;
 mod error;
+mod exit;
 mod handle;
 mod link;
 mod machine;
@@ -20,7 +21,10 @@ use std::path::PathBuf;
 
 pub use cause::Cause;
 pub use error::DispatchError;
-pub use handle::{Job, Reply, ReplyEvent, Restarted, Start, Unloaded, WorkerHandle};
+pub use exit::{Exit, LastExit};
+pub use handle::{
+    Job, LoadProgress, PrefillProgress, RanOn, Reply, ReplyEvent, Restarted, Start, Unloaded, WorkerHandle,
+};
 pub use snapshot::{Counters, Snapshot, StateWord};
 
 /// Limits of one worker; durations in milliseconds.

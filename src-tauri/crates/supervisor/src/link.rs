@@ -1,7 +1,6 @@
 //! One child process and the pipe to it.
 
-use std::os::unix::process::ExitStatusExt;
-use std::process::{ExitStatus, Stdio};
+use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,7 +13,7 @@ use tokio::sync::mpsc;
 
 use crate::machine::Generation;
 use crate::stderr::{Tail, follow};
-use crate::{Cause, Launch, WorkerCommand};
+use crate::{Cause, Exit, Launch, WorkerCommand};
 
 /// Frames that may wait to be written; the worker's reader takes them at once, so this never fills.
 const WAITING_FRAMES: usize = 64;
@@ -28,7 +27,7 @@ pub(crate) enum ChildEvent {
     Unborn(Cause),
     Frame(FromWorker),
     Broken(String),
-    Exited { status: String, stderr_tail: Vec<String> },
+    Exited { status: Exit, stderr_tail: Vec<String> },
 }
 
 /// The server's end of a living child.
@@ -125,21 +124,13 @@ impl Link {
     }
 }
 
-async fn reap(child: &mut Child) -> String {
+async fn reap(child: &mut Child) -> Exit {
     match child.wait().await {
-        Ok(status) => describe(status),
-        Err(error) => format!("unknown status ({error})"),
-    }
-}
-
-fn describe(status: ExitStatus) -> String {
-    match (status.code(), status.signal()) {
-        (Some(code), _) => format!("exit code {code}"),
-        (None, Some(number)) => match Signal::try_from(number) {
-            Ok(signal) => format!("signal {}", signal.as_str()),
-            Err(_) => format!("signal {number}"),
-        },
-        (None, None) => "unknown status".to_owned(),
+        Ok(status) => Exit::from(status),
+        Err(error) => {
+            tracing::error!(%error, "worker's end could not be waited for");
+            Exit::Unknown
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use hangar_protocol::{MemoryUse, ModelFacts, Phase};
 use serde::Serialize;
 
-use crate::Cause;
+use crate::{Cause, LastExit};
 
 /// Public word for the lifecycle state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -67,12 +67,18 @@ pub struct Snapshot {
     pub state: StateWord,
     /// Process id while a process lives.
     pub pid: Option<u32>,
+    /// Number of the latest process: rises with every start, 0 before the first.
+    pub generation: u64,
+    /// The last end of a process, whether asked for or not.
+    pub last_exit: Option<LastExit>,
     /// Facts of the loaded model.
     pub model: Option<ModelFacts>,
     /// How long the last load took.
     pub load_ms: Option<u64>,
     /// Requests waiting (the running one not counted).
     pub queue_depth: u32,
+    /// When each waiting request arrived, the next one to run first.
+    pub waiting_since: Vec<tokio::time::Instant>,
     /// Most that may wait.
     pub queue_max_depth: u32,
     /// Last failure, kept until the next load succeeds.
@@ -89,6 +95,8 @@ pub struct Snapshot {
     pub phase_done: u64,
     /// Units to do in that phase, 0 where unknown.
     pub phase_total: u64,
+    /// When that phase's counters last moved, while the worker loads or answers.
+    pub advanced_at: Option<tokio::time::Instant>,
     /// Memory the engine said last.
     pub memory: Option<MemoryUse>,
     /// Counters.
@@ -101,9 +109,12 @@ impl Snapshot {
         Self {
             state: StateWord::Unloaded,
             pid: None,
+            generation: 0,
+            last_exit: None,
             model: None,
             load_ms: None,
             queue_depth: 0,
+            waiting_since: Vec::new(),
             queue_max_depth: limits.queue_max_depth,
             last_failure: None,
             consecutive_failures: 0,
@@ -112,8 +123,15 @@ impl Snapshot {
             phase: None,
             phase_done: 0,
             phase_total: 0,
+            advanced_at: None,
             memory: None,
             counters: Counters::default(),
         }
+    }
+
+    /// Milliseconds since the phase's counters last moved; none while nothing is to be done.
+    pub fn phase_age_ms(&self) -> Option<u64> {
+        let age = self.advanced_at?.elapsed();
+        Some(u64::try_from(age.as_millis()).unwrap_or(u64::MAX))
     }
 }

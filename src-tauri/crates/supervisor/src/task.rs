@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hangar_protocol::{Cancel, FromWorker, Load, Prompt, RequestId, ToWorker};
+use hangar_protocol::{Beat, Cancel, FromWorker, Load, Phase, Prompt, RequestId, ToWorker};
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
@@ -15,7 +15,10 @@ use crate::machine::{Effect, Event, Generation, Machine, Outcome, RequestEnd, Ti
 use crate::requests::{Requests, Settled, TooSlow, Work};
 use crate::timers::Timers;
 use crate::view::{ChildView, Publisher};
-use crate::{DispatchError, Job, Launch, Limits, LoadOrder, ReplyEvent, Snapshot, StateWord};
+use crate::{
+    DispatchError, Job, LastExit, Launch, Limits, LoadOrder, LoadProgress, RanOn, ReplyEvent, Snapshot,
+    StateWord,
+};
 
 /// Events a child may be ahead of the task.
 const CHILD_EVENTS: usize = 1024;
@@ -99,7 +102,7 @@ impl Task {
                     }
                 }
             }
-            self.publisher.publish(&self.machine, &self.child);
+            self.publisher.publish(&self.machine, &self.child, &self.requests);
         }
         for settled in self.closers.drain(..) {
             drop(settled.send(Ok(())));
@@ -149,12 +152,20 @@ impl Task {
             }
             ChildEvent::Broken(what) => self.step(Event::ProtocolBroken { generation, what }),
             ChildEvent::Exited { status, stderr_tail } => {
-                tracing::info!(generation = generation.0, status, "worker process ended");
+                tracing::info!(generation = generation.0, %status, "worker process ended");
                 if matches!(self.machine.word(), StateWord::Starting | StateWord::Loading) {
                     // No prompt was sent yet, so none can be in it.
                     let said = stderr_tail.join("\n");
-                    tracing::error!(status, said, "worker ended before it was ready");
+                    tracing::error!(%status, said, "worker ended before it was ready");
                 }
+                self.publisher.ended(LastExit {
+                    generation: generation.0,
+                    pid: self.child.link.as_ref().map(|link| link.pid),
+                    kind: self.machine.exit_kind(),
+                    exit: status,
+                    stderr_tail: stderr_tail.clone(),
+                    at: Instant::now(),
+                });
                 self.child = ChildView::default();
                 self.step(Event::Exited { generation, status, stderr_tail });
             }
@@ -166,7 +177,7 @@ impl Task {
             FromWorker::Hello(hello) => {
                 self.step(Event::Hello { generation, protocol: hello.protocol, verdict: hello.verdict });
             }
-            FromWorker::Beat(beat) => self.child.phase = Some((beat.phase, beat.done, beat.total)),
+            FromWorker::Beat(beat) => self.beat(&beat),
             FromWorker::Loaded(loaded) => {
                 self.load_ended = Some(Instant::now());
                 self.child.model = Some(loaded.model);
@@ -178,8 +189,7 @@ impl Task {
                 self.step(Event::LoadFailed { generation, fault: failed.fault })
             }
             FromWorker::Accepted(accepted) => {
-                let told =
-                    self.requests.accepted(accepted.request, accepted.prompt_tokens, accepted.cached_tokens);
+                let told = self.requests.accepted(&accepted);
                 self.cut_if(told, accepted.request);
             }
             FromWorker::Pieces(pieces) => {
@@ -203,14 +213,50 @@ impl Task {
         }
     }
 
+    fn beat(&mut self, beat: &Beat) {
+        let said = (beat.phase, beat.done, beat.total);
+        if self.child.phase != Some(said) {
+            self.child.phase = Some(said);
+            self.child.advanced_at = Some(Instant::now());
+        }
+        match (beat.phase, beat.request) {
+            (Phase::Prefill, Some(request)) => self.requests.progress(request, beat.done, beat.total),
+            (Phase::Loading | Phase::WarmingUp, _) => self.tell_waiting(),
+            (Phase::Idle | Phase::Prefill | Phase::Decode | Phase::Probing, _) => {}
+        }
+    }
+
     /// Publishes before it answers anybody: whoever was answered sees the state that follows.
     fn step(&mut self, event: Event) {
         let effects = self.machine.step(event);
-        self.publisher.publish(&self.machine, &self.child);
+        self.publisher.publish(&self.machine, &self.child, &self.requests);
         for effect in effects {
             self.carry_out(effect);
         }
         self.timers.prune(&self.machine);
+        self.tell_waiting();
+    }
+
+    fn tell_waiting(&mut self) {
+        let loads = matches!(self.machine.word(), StateWord::Starting | StateWord::Loading);
+        let loading = self.load_begun.filter(|_| loads).map(|begun| {
+            let (phase, done, total) = self.child.phase.unwrap_or((Phase::Loading, 0, 0));
+            LoadProgress {
+                phase: self.child.phase.map(|_| phase),
+                done,
+                total,
+                elapsed_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
+            }
+        });
+        self.requests.tell_waiting(self.machine.waiting(), loading);
+    }
+
+    fn ran_on(&self) -> RanOn {
+        RanOn {
+            generation: self.machine.generation().0,
+            pid: self.child.link.as_ref().map(|link| link.pid),
+            memory_before: self.child.memory,
+        }
     }
 
     fn carry_out(&mut self, effect: Effect) {
@@ -221,13 +267,18 @@ impl Task {
                 self.load_ended = None;
                 tokio::spawn(start(Arc::clone(&self.launcher), generation, self.child_events.clone()));
             }
-            Effect::SendLoad => self.send(ToWorker::Load(Load {
-                model_dir: self.order.model_dir.display().to_string(),
-                context_window_tokens: self.order.context_window_tokens,
-                prefill_chunk_tokens: self.order.prefill_chunk_tokens,
-            })),
+            Effect::SendLoad => {
+                self.child.advanced_at = Some(Instant::now());
+                self.send(ToWorker::Load(Load {
+                    model_dir: self.order.model_dir.display().to_string(),
+                    context_window_tokens: self.order.context_window_tokens,
+                    prefill_chunk_tokens: self.order.prefill_chunk_tokens,
+                }));
+            }
             Effect::Dispatch(request) => {
-                if let Some(frame) = self.requests.dispatch(request, self.load_begun.zip(self.load_ended)) {
+                self.child.advanced_at = Some(Instant::now());
+                let loading = self.load_begun.zip(self.load_ended);
+                if let Some(frame) = self.requests.dispatch(request, self.ran_on(), loading) {
                     self.send(frame);
                 }
             }

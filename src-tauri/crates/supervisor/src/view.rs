@@ -9,7 +9,8 @@ use tokio::time::Instant;
 
 use crate::link::Link;
 use crate::machine::Machine;
-use crate::{Limits, Snapshot, StateWord};
+use crate::requests::Requests;
+use crate::{LastExit, Limits, Snapshot, StateWord};
 
 /// What is known of the living child.
 #[derive(Debug, Default)]
@@ -20,6 +21,8 @@ pub(crate) struct ChildView {
     pub(crate) model: Option<ModelFacts>,
     pub(crate) load_ms: Option<u64>,
     pub(crate) phase: Option<(Phase, u64, u64)>,
+    /// When the counters last moved.
+    pub(crate) advanced_at: Option<Instant>,
     pub(crate) memory: Option<MemoryUse>,
 }
 
@@ -30,11 +33,12 @@ pub(crate) struct Publisher {
     snapshots: watch::Sender<Arc<Snapshot>>,
     idle_since: Option<Instant>,
     cooldown_until: Option<Instant>,
+    last_exit: Option<LastExit>,
 }
 
 impl Publisher {
     pub(crate) fn new(limits: Limits, snapshots: watch::Sender<Arc<Snapshot>>) -> Self {
-        Self { limits, snapshots, idle_since: None, cooldown_until: None }
+        Self { limits, snapshots, idle_since: None, cooldown_until: None, last_exit: None }
     }
 
     /// Until the next start in backoff, in milliseconds.
@@ -43,8 +47,13 @@ impl Publisher {
         u64::try_from(left.unwrap_or_default().as_millis()).unwrap_or(u64::MAX)
     }
 
+    /// Keeps the latest end of a process.
+    pub(crate) fn ended(&mut self, exit: LastExit) {
+        self.last_exit = Some(exit);
+    }
+
     /// Publishes what has changed since the last time.
-    pub(crate) fn publish(&mut self, machine: &Machine, child: &ChildView) {
+    pub(crate) fn publish(&mut self, machine: &Machine, child: &ChildView, requests: &Requests) {
         let word = machine.word();
         self.follow(word, machine.backoff_ms());
         // Beats come twice a second; what the lifecycle knows better is not left to them.
@@ -56,9 +65,12 @@ impl Publisher {
         let snapshot = Snapshot {
             state: word,
             pid: child.link.as_ref().map(|link| link.pid),
+            generation: machine.generation().0,
+            last_exit: self.last_exit.clone(),
             model: child.model.clone(),
             load_ms: child.load_ms,
             queue_depth: machine.queue_depth(),
+            waiting_since: machine.waiting().filter_map(|id| requests.arrived(id)).collect(),
             queue_max_depth: self.limits.queue_max_depth,
             last_failure: machine.last_failure().cloned(),
             consecutive_failures: machine.failures(),
@@ -67,6 +79,16 @@ impl Publisher {
             phase,
             phase_done,
             phase_total,
+            advanced_at: match word {
+                StateWord::Loading | StateWord::Busy => child.advanced_at,
+                StateWord::Unloaded
+                | StateWord::Starting
+                | StateWord::Ready
+                | StateWord::Stopping
+                | StateWord::Backoff
+                | StateWord::Failed
+                | StateWord::Closed => None,
+            },
             memory: child.memory,
             counters: machine.counters(),
         };

@@ -84,9 +84,13 @@ async fn answer(worker: &WorkerHandle, canary: &Canary) -> Result<Found, Dispatc
                     visible.extend(answer.push(piece));
                 }
             }
-            ReplyEvent::Finished(_) => return Ok(Found::Answer { visible, markup }),
-            ReplyEvent::Failed(error) => return Err(error),
-            ReplyEvent::Accepted(_) | ReplyEvent::Probed(_) => {}
+            ReplyEvent::Finished { .. } => return Ok(Found::Answer { visible, markup }),
+            ReplyEvent::Failed { error, .. } => return Err(error),
+            ReplyEvent::Queued { .. }
+            | ReplyEvent::Loading(_)
+            | ReplyEvent::Progress(_)
+            | ReplyEvent::Accepted(_)
+            | ReplyEvent::Probed(_) => {}
         }
     }
     Err(DispatchError::ShuttingDown)
@@ -96,7 +100,8 @@ fn told(error: &DispatchError) -> String {
     let cure = match error {
         DispatchError::WorkerFailed { cause }
         | DispatchError::WorkerNotReady { cause, .. }
-        | DispatchError::WorkerCrashed { cause } => cause_cure(cause),
+        | DispatchError::WorkerCrashed { cause }
+        | DispatchError::Stalled { cause } => cause_cure(cause),
         DispatchError::WorkerBusy
         | DispatchError::UnloadRefused
         | DispatchError::QueueFull { .. }
@@ -112,9 +117,9 @@ fn told(error: &DispatchError) -> String {
 
 fn cause_cure(cause: &Cause) -> Option<String> {
     let tail = match cause {
-        Cause::ExitedEarly { stderr_tail, .. } | Cause::Crashed { stderr_tail, .. } => {
-            stderr_tail.last().cloned()
-        }
+        Cause::ExitedEarly { stderr_tail, .. }
+        | Cause::Crashed { stderr_tail, .. }
+        | Cause::Stalled { stderr_tail, .. } => stderr_tail.last().cloned(),
         Cause::RuntimeUnverified { .. }
         | Cause::RuntimeMissing { .. }
         | Cause::SpawnFailed { .. }

@@ -65,15 +65,18 @@ async fn begin(app: &App, wanted: &ChatRequest, prompt: Prompt) -> Result<(Start
 }
 
 async fn accepted(mut reply: Reply) -> Result<(Start, Reply), DispatchError> {
-    match reply.events.recv().await {
-        Some(ReplyEvent::Accepted(start)) => Ok((start, reply)),
-        Some(ReplyEvent::Failed(error)) => Err(error),
-        Some(ReplyEvent::Pieces(_) | ReplyEvent::Finished(_) | ReplyEvent::Probed(_)) => {
-            Err(DispatchError::Fault(WorkerFault::Engine {
-                what: "an answer without a beginning".to_owned(),
-            }))
+    loop {
+        match reply.events.recv().await {
+            Some(ReplyEvent::Queued { .. } | ReplyEvent::Loading(_) | ReplyEvent::Progress(_)) => {}
+            Some(ReplyEvent::Accepted(start)) => return Ok((start, reply)),
+            Some(ReplyEvent::Failed { error, .. }) => return Err(error),
+            Some(ReplyEvent::Pieces(_) | ReplyEvent::Finished { .. } | ReplyEvent::Probed(_)) => {
+                return Err(DispatchError::Fault(WorkerFault::Engine {
+                    what: "an answer without a beginning".to_owned(),
+                }));
+            }
+            None => return Err(DispatchError::ShuttingDown),
         }
-        None => Err(DispatchError::ShuttingDown),
     }
 }
 
@@ -192,9 +195,15 @@ impl Talk {
                         return Turn::Text(text);
                     }
                 }
-                Some(ReplyEvent::Finished(finished)) => return self.ended(&finished),
-                Some(ReplyEvent::Failed(error)) => return self.broken(&error),
-                Some(ReplyEvent::Accepted(_) | ReplyEvent::Probed(_)) => {}
+                Some(ReplyEvent::Finished { finished, .. }) => return self.ended(&finished),
+                Some(ReplyEvent::Failed { error, .. }) => return self.broken(&error),
+                Some(
+                    ReplyEvent::Queued { .. }
+                    | ReplyEvent::Loading(_)
+                    | ReplyEvent::Progress(_)
+                    | ReplyEvent::Accepted(_)
+                    | ReplyEvent::Probed(_),
+                ) => {}
                 None => return self.broken(&DispatchError::ShuttingDown),
             }
         }

@@ -229,7 +229,11 @@ fn rounded(time_ms: f64) -> f64 {
 mod tests {
     use hangar_protocol::{MemoryUse, RequestId, Timings, TokenUse};
 
+    use hangar_supervisor::RanOn;
+
     use super::*;
+
+    const RAN_ON: RanOn = RanOn { generation: 1, pid: None, memory_before: None };
 
     fn envelope() -> Envelope {
         Envelope { id: "chatcmpl-abc".into(), created: 1_700_000_000, model: "gemma-4-pocket".into() }
@@ -246,7 +250,8 @@ mod tests {
     }
 
     fn ending() -> Ending {
-        let start = Start { prompt_tokens: 30, cached_tokens: 12, queue_wait_ms: 1.5, load_ms: 0.0 };
+        let start =
+            Start { prompt_tokens: 30, cached_tokens: 12, queue_wait_ms: 1.5, load_ms: 0.0, ran_on: RAN_ON };
         Ending::new(start, &finished(FinishReason::Stop), 40.0).unwrap()
     }
 
@@ -279,7 +284,8 @@ mod tests {
 
     #[test]
     fn a_cancelled_answer_has_no_ending() {
-        let start = Start { prompt_tokens: 1, cached_tokens: 0, queue_wait_ms: 0.0, load_ms: 0.0 };
+        let start =
+            Start { prompt_tokens: 1, cached_tokens: 0, queue_wait_ms: 0.0, load_ms: 0.0, ran_on: RAN_ON };
         assert!(Ending::new(start, &finished(FinishReason::Cancelled), 1.0).is_none());
     }
 }

@@ -35,6 +35,10 @@ pub(crate) fn from_dispatch(error: &DispatchError, flights: &Flights) -> ApiErro
         DispatchError::WorkerFailed { cause } => failed(cause),
         DispatchError::WorkerNotReady { cause, retry_ms } => not_ready(cause, *retry_ms),
         DispatchError::WorkerCrashed { cause } => crashed(cause),
+        DispatchError::Stalled { cause } => {
+            log(cause);
+            ApiError::WorkerStalled { what: cause.to_string() }
+        }
         DispatchError::Cancelled => ApiError::WorkerCrashed { what: "it was unloaded by force".to_owned() },
         DispatchError::Fault(fault) => faulted(fault),
         DispatchError::ShuttingDown => ApiError::ShuttingDown,
@@ -65,6 +69,7 @@ fn failed(cause: &Cause) -> ApiError {
         | Cause::LoadTimeout { .. }
         | Cause::Load(_)
         | Cause::Silent
+        | Cause::Stalled { .. }
         | Cause::Unresponsive { .. } => {
             let first = cure.unwrap_or_else(|| "Look into the log for the reason".to_owned());
             ApiError::WorkerFailed { what: cause.to_string(), cure: format!("{first}. {RESTART}") }
@@ -87,7 +92,9 @@ fn crashed(cause: &Cause) -> ApiError {
     log(cause);
     let what = cause.to_string();
     match cause {
-        Cause::Unresponsive { .. } | Cause::Silent => ApiError::WorkerStalled { what },
+        Cause::Unresponsive { .. } | Cause::Silent | Cause::Stalled { .. } => {
+            ApiError::WorkerStalled { what }
+        }
         Cause::RuntimeUnverified { .. }
         | Cause::RuntimeMissing { .. }
         | Cause::SpawnFailed { .. }
@@ -140,6 +147,8 @@ fn capitalised(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use hangar_supervisor::Exit;
+
     use super::*;
 
     fn word(error: DispatchError) -> &'static str {
@@ -148,7 +157,7 @@ mod tests {
 
     #[test]
     fn every_failure_of_the_worker_gets_its_row_of_the_table() {
-        let crash = Cause::Crashed { status: "signal 9".into(), stderr_tail: vec!["secret".into()] };
+        let crash = Cause::Crashed { status: Exit::Signal(9), stderr_tail: vec!["secret".into()] };
         let unverified = Cause::RuntimeUnverified { what: "x".into(), cure: "run y".into() };
         let damaged = WorkerFault::ModelDamaged { file: "a".into(), what: "b".into() };
         for (error, expected) in [
@@ -171,6 +180,7 @@ mod tests {
             ),
             (DispatchError::WorkerCrashed { cause: crash }, "worker_crashed"),
             (DispatchError::WorkerCrashed { cause: Cause::Unresponsive { limit_ms: 1 } }, "worker_stalled"),
+            (DispatchError::Stalled { cause: Cause::Silent }, "worker_stalled"),
             (DispatchError::Fault(WorkerFault::PromptInvalid { what: "x".into() }), "bad_request"),
             (DispatchError::Fault(WorkerFault::OutOfMemory { what: "x".into() }), "worker_crashed"),
             (DispatchError::Fault(damaged), "worker_failed"),
@@ -182,7 +192,7 @@ mod tests {
 
     #[test]
     fn the_log_of_a_dead_worker_is_never_sent() {
-        let cause = Cause::Crashed { status: "signal 9".into(), stderr_tail: vec!["secret".into()] };
+        let cause = Cause::Crashed { status: Exit::Signal(9), stderr_tail: vec!["secret".into()] };
         for error in [
             DispatchError::WorkerCrashed { cause: cause.clone() },
             DispatchError::WorkerFailed { cause: cause.clone() },

@@ -37,9 +37,12 @@ fn snapshot(state: StateWord) -> Snapshot {
     Snapshot {
         state,
         pid: None,
+        generation: 0,
+        last_exit: None,
         model: None,
         load_ms: None,
         queue_depth: 0,
+        waiting_since: Vec::new(),
         queue_max_depth: 4,
         last_failure: None,
         consecutive_failures: 0,
@@ -48,6 +51,7 @@ fn snapshot(state: StateWord) -> Snapshot {
         phase: None,
         phase_done: 0,
         phase_total: 0,
+        advanced_at: None,
         memory: None,
         counters: Counters::default(),
     }

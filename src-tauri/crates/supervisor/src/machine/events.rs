@@ -3,7 +3,7 @@
 use hangar_protocol::{PROTOCOL_VERSION, RequestId, Verdict, WorkerFault};
 
 use super::{Effect, FIRST_BACKOFFS_MS, MAX_FAILURES, Machine, Outcome, RequestEnd, State, Then, Timer};
-use crate::{Cause, DispatchError};
+use crate::{Cause, DispatchError, Exit};
 
 impl Machine {
     pub(super) fn hello(&mut self, protocol: u32, verdict: Verdict, effects: &mut Vec<Effect>) {
@@ -80,7 +80,7 @@ impl Machine {
         self.stop(Then::Retry(cause), true, effects);
     }
 
-    pub(super) fn exited(&mut self, status: String, stderr_tail: Vec<String>, effects: &mut Vec<Effect>) {
+    pub(super) fn exited(&mut self, status: Exit, stderr_tail: Vec<String>, effects: &mut Vec<Effect>) {
         let cause = match self.state {
             State::Starting | State::Loading => Cause::ExitedEarly { status, stderr_tail },
             State::Ready

@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 
 use hangar_protocol::{Finished, ProbeReport, RequestId, Verdict, WorkerFault};
 
-use crate::{Cause, Counters, DispatchError, Limits, StateWord};
+use crate::{Cause, Counters, DispatchError, Exit, Limits, StateWord};
 
 /// Number of one child process; rises with every spawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,7 +32,7 @@ pub(crate) enum Event {
     Restart { ticket: Ticket },
     Shutdown,
     SpawnFailed { generation: Generation, cause: Cause },
-    Exited { generation: Generation, status: String, stderr_tail: Vec<String> },
+    Exited { generation: Generation, status: Exit, stderr_tail: Vec<String> },
     Hello { generation: Generation, protocol: u32, verdict: Verdict },
     Loaded { generation: Generation },
     LoadFailed { generation: Generation, fault: WorkerFault },
@@ -207,6 +207,31 @@ impl Machine {
 
     pub(crate) fn is_waiting(&self, request: RequestId) -> bool {
         self.queue.contains(&request)
+    }
+
+    /// Who waits, in order.
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = RequestId> {
+        self.queue.iter().copied()
+    }
+
+    /// Number of the latest child.
+    pub(crate) fn generation(&self) -> Generation {
+        self.generation
+    }
+
+    /// What an end of the child in this state is called.
+    pub(crate) fn exit_kind(&self) -> &'static str {
+        match &self.state {
+            State::Starting | State::Loading => "exited_early",
+            State::Stopping { then: Then::Retry(cause) | Then::Fail(cause), .. } => cause.kind(),
+            State::Stopping { then: Then::Unload | Then::Restart | Then::Close, .. } => "ended",
+            State::Ready
+            | State::Busy { .. }
+            | State::Unloaded
+            | State::Backoff
+            | State::Failed { .. }
+            | State::Closed => "crashed",
+        }
     }
 
     pub(crate) fn failures(&self) -> u32 {

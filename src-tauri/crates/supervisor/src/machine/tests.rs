@@ -36,7 +36,7 @@ fn hello(generation: Generation) -> Event {
 }
 
 fn exited(generation: Generation) -> Event {
-    Event::Exited { generation, status: "exit code 1".into(), stderr_tail: Vec::new() }
+    Event::Exited { generation, status: Exit::Code(1), stderr_tail: Vec::new() }
 }
 
 fn ready() -> (Machine, Generation) {
