@@ -11,7 +11,6 @@ mod display;
 mod fakes;
 mod focus;
 mod headless;
-mod journal;
 mod links;
 mod panel;
 mod say;
@@ -23,10 +22,12 @@ mod trouble;
 use std::process::ExitCode;
 
 use display::Face;
-use hangar_server::Start;
+use hangar_server::{Echo, Journal, JournalError, Start};
 
 /// Threads of the server: requests wait for the model, not for these.
 const THREADS: usize = 2;
+/// What is logged when the settings cannot be read.
+const USUAL_LEVEL: &str = "info";
 /// Said by the desktop when it starts the app at login.
 const AT_LOGIN: &str = "--at-login";
 
@@ -39,9 +40,8 @@ fn main() -> ExitCode {
         }
     };
     let start = Start::from_environment();
-    let level = start.as_ref().ok().map(Start::log_level);
-    let folder = at_login.then(hangar_server::logs_dir).flatten();
-    journal::begin(level, folder.as_deref());
+    let level = start.as_ref().map_or(USUAL_LEVEL, |start| start.log_level());
+    let _journal = log(level, at_login);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(THREADS).enable_all().build();
     let runtime = match runtime {
         Ok(runtime) => runtime,
@@ -56,6 +56,27 @@ fn main() -> ExitCode {
     match display::face(|name| std::env::var(name).ok(), display::answers) {
         Face::Headless(why) => headless::run(&runtime, start, &why),
         Face::Window => app::run(&runtime, start.as_ref().ok(), at_login),
+    }
+}
+
+/// Logs to files, and to the terminal the app was started from. What cannot be honoured is said and does not
+/// keep the app from starting.
+fn log(level: &str, at_login: bool) -> Option<Journal> {
+    let echo = if at_login { Echo::Nowhere } else { Echo::Terminal };
+    let folder = hangar_server::logs_dir();
+    let begun = match Journal::begin(level, folder.as_deref(), echo) {
+        Err(error @ JournalError::Filter { .. }) => {
+            say::failure(&error.to_string(), Some(error.cure()));
+            Journal::begin(USUAL_LEVEL, folder.as_deref(), echo)
+        }
+        begun => begun,
+    };
+    match begun {
+        Ok(journal) => Some(journal),
+        Err(error) => {
+            say::failure(&error.to_string(), Some(error.cure()));
+            Journal::begin(USUAL_LEVEL, None, echo).ok()
+        }
     }
 }
 

@@ -7,6 +7,7 @@ mod chat;
 mod client;
 mod ending;
 mod guard;
+mod ident;
 mod rig;
 mod service;
 mod state;

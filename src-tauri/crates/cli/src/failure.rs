@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use hangar_config::{ConfigError, HomeError};
 use hangar_provision::ProvisionError;
-use hangar_server::{HostError, InstanceError, StartError};
+use hangar_server::{HostError, InstanceError, JournalError, StartError};
 
 /// One failure with its cure.
 #[derive(Debug, thiserror::Error)]
@@ -16,12 +16,9 @@ pub(crate) enum Failure {
     /// The configuration cannot be used.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// The log filter cannot be read.
-    #[error("logging.level {level:?} is no log filter")]
-    LogLevel {
-        /// The filter.
-        level: String,
-    },
+    /// Nothing can be logged as asked.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
     /// Resources or runtime are not as they must be.
     #[error(transparent)]
     Provision(#[from] ProvisionError),
@@ -113,7 +110,7 @@ impl Failure {
             Self::Config(ConfigError::Invalid { .. } | ConfigError::Unreadable { .. }) => {
                 Some("mend or remove the file".to_owned())
             }
-            Self::LogLevel { .. } => Some("use error, warn, info, debug or trace".to_owned()),
+            Self::Journal(error) => Some(error.cure().to_owned()),
             Self::Provision(error) => error.hint(),
             Self::Start(error) => error.cure(),
             Self::Host(error) => error.cure(),

@@ -2,8 +2,7 @@
 
 use std::process::ExitCode;
 
-use hangar_server::{Start, follow_signals};
-use tracing_subscriber::EnvFilter;
+use hangar_server::{Echo, Journal, Start, follow_signals};
 
 use crate::arguments::Serve;
 use crate::failure::Failure;
@@ -19,7 +18,9 @@ pub(crate) fn serve(options: &Serve) -> Result<ExitCode, Failure> {
         nix::unistd::setsid().ok();
     }
     let start = Start::from_environment()?.pin_port(options.port);
-    log_to_stderr(start.log_level())?;
+    // In the background nobody looks, and the file behind standard error is not bounded.
+    let echo = if options.detached { Echo::Nowhere } else { Echo::Terminal };
+    let _journal = Journal::begin(start.log_level(), Some(&start.home().logs_dir()), echo)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(THREADS).enable_all().build();
     runtime.map_err(Failure::NoRuntime)?.block_on(async {
         let wish = follow_signals().map_err(Failure::NoRuntime)?;
@@ -31,15 +32,4 @@ pub(crate) fn serve(options: &Serve) -> Result<ExitCode, Failure> {
         host.run(wish).await?;
         Ok(ExitCode::SUCCESS)
     })
-}
-
-fn log_to_stderr(level: &str) -> Result<(), Failure> {
-    let filter = EnvFilter::try_new(level).map_err(|_| Failure::LogLevel { level: level.to_owned() })?;
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        // Colours need a feature that is not built in; asking for them would end the process.
-        .with_ansi(false)
-        .with_writer(std::io::stderr)
-        .init();
-    Ok(())
 }

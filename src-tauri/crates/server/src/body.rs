@@ -10,14 +10,23 @@ use crate::error::ApiError;
 /// How long a client that sends too much is listened to, so that it reads the refusal instead of an abort.
 const DISCARD_FOR: Duration = Duration::from_secs(2);
 
+/// Longest silence in the middle of a body.
+const SILENCE_LIMIT: Duration = Duration::from_secs(30);
+
 /// Reads the whole body.
 ///
 /// # Errors
-/// [`ApiError::PayloadTooLarge`] over the limit, [`ApiError::BadRequest`] when it breaks off.
+/// [`ApiError::PayloadTooLarge`] over the limit, [`ApiError::BadRequest`] when it breaks off or stops coming.
 pub(crate) async fn read(body: Body, limit_bytes: usize) -> Result<Vec<u8>, ApiError> {
     let mut chunks = body.into_data_stream();
     let mut whole = Vec::new();
-    while let Some(chunk) = chunks.next().await {
+    loop {
+        let next =
+            tokio::time::timeout(SILENCE_LIMIT, chunks.next()).await.map_err(|_| ApiError::BadRequest {
+                param: None,
+                what: format!("The body stopped coming for {} s. Send it again.", SILENCE_LIMIT.as_secs()),
+            })?;
+        let Some(chunk) = next else { return Ok(whole) };
         let chunk = chunk.map_err(|_| ApiError::BadRequest {
             param: None,
             what: "The body broke off before its end. Send it again.".to_owned(),
@@ -29,7 +38,6 @@ pub(crate) async fn read(body: Body, limit_bytes: usize) -> Result<Vec<u8>, ApiE
         }
         whole.extend_from_slice(&chunk);
     }
-    Ok(whole)
 }
 
 /// Takes up to as much again without keeping it.
@@ -63,6 +71,14 @@ mod tests {
         let chunks = ["123", "45", "6"].map(|chunk| Ok::<_, std::io::Error>(chunk.as_bytes().to_vec()));
         let refusal = read(Body::from_stream(futures::stream::iter(chunks)), 5).await.unwrap_err();
         assert_eq!(refusal, ApiError::PayloadTooLarge { limit_bytes: 5 });
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_stops_coming_is_given_up() {
+        let first = futures::stream::iter([Ok::<_, std::io::Error>(b"12".to_vec())]);
+        let body = Body::from_stream(first.chain(futures::stream::pending()));
+        let refusal = read(body, 5).await.unwrap_err();
+        assert!(refusal.to_string().contains("30 s"), "{refusal}");
     }
 
     #[tokio::test]

@@ -1,6 +1,5 @@
 //! The server itself: routes, the one list of what stands before them, and its life from listen to end.
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +8,6 @@ use axum::Router;
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::{get, post};
-use axum::serve::ListenerExt;
 use hangar_config::Settings;
 use hangar_supervisor::WorkerHandle;
 use tokio::net::TcpListener;
@@ -22,6 +20,7 @@ use crate::app::{App, unix_seconds};
 use crate::chat;
 use crate::flight::{Door, Flights};
 use crate::guard::guard;
+use crate::listen::Doorway;
 use crate::log::log;
 use crate::panel::Panel;
 use crate::routes::{self, admin, events, nothing_here, page, state};
@@ -122,16 +121,9 @@ impl Server {
     pub async fn serve(self, listeners: Vec<TcpListener>, mut wish: watch::Receiver<Wish>) {
         let closing = watch::Sender::new(false);
         let mut serving = JoinSet::new();
+        let doorway = Doorway::new();
         for listener in listeners {
-            let listener = listener.tap_io(|stream| {
-                if let Err(error) = stream.set_nodelay(true) {
-                    tracing::debug!(%error, "a connection keeps its small delays");
-                }
-            });
-            let service = self.router().into_make_service_with_connect_info::<SocketAddr>();
-            let mut closed = closing.subscribe();
-            let until_closed = async move { drop(closed.wait_for(|closing| *closing).await) };
-            serving.spawn(axum::serve(listener, service).with_graceful_shutdown(until_closed).into_future());
+            serving.spawn(doorway.clone().serve(listener, self.router(), closing.subscribe()));
         }
         drop(wish.wait_for(|wish| *wish != Wish::Run).await);
         self.app.flights.set(Door::Ending);

@@ -11,6 +11,7 @@ use hangar_gemma::{Answer, Piece as Told};
 use hangar_protocol::{Finished, Group, Piece, Prompt, Segment, WorkerFault};
 use hangar_supervisor::{DispatchError, Job, Reply, ReplyEvent, Start};
 use tokio::time::Instant;
+use tracing::{Instrument, Span};
 
 use super::request::{self, ChatRequest, TokenLimit};
 use super::wire::{self, Completion, Ending, Envelope, News};
@@ -144,14 +145,19 @@ impl Talk {
     }
 
     fn stream(self, include_usage: bool) -> Response {
-        let events = futures::stream::unfold(Some((self, true)), move |state| async move {
-            let (mut talk, is_first) = state?;
-            if is_first {
-                let event = wire::event(&talk.envelope, News::Role, include_usage);
-                return Some((event, Some((talk, false))));
-            }
-            let (event, goes_on) = talk.next_event(include_usage).await;
-            Some((event, goes_on.then_some((talk, false))))
+        // The body is written after the request's own span has been left.
+        let span = Span::current();
+        let events = futures::stream::unfold(Some((self, true)), move |state| {
+            let next = async move {
+                let (mut talk, is_first) = state?;
+                if is_first {
+                    let event = wire::event(&talk.envelope, News::Role, include_usage);
+                    return Some((event, Some((talk, false))));
+                }
+                let (event, goes_on) = talk.next_event(include_usage).await;
+                Some((event, goes_on.then_some((talk, false))))
+            };
+            next.instrument(span.clone())
         });
         let events = futures::StreamExt::map(events, |event| Ok::<_, Infallible>(Bytes::from(event)));
         let headers = [
