@@ -46,7 +46,7 @@ fn rig(lives: &serde_json::Value) -> Rig {
 }
 
 fn job() -> Job {
-    let sampling = Sampling { temperature: 0.0, top_p: 1.0, seed: None };
+    let sampling = Sampling { temperature: 0.0, ..Sampling::default() };
     Job { prompt: Prompt::default(), sampling, max_tokens: 16 }
 }
 

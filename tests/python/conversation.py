@@ -12,7 +12,7 @@ from PIL import Image
 from hangar_worker import frames
 
 _MARK = re.compile(r'(<\|[a-z_]+>|<[a-z_]+\|>|<\|"\|>|<bos>)')
-GREEDY = frames.Sampling(temperature=0.0, top_p=1.0, seed=None)
+GREEDY = frames.Sampling(temperature=0.0)
 
 
 def segments(written: str) -> tuple[frames.Segment, ...]:

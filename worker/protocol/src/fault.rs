@@ -50,6 +50,14 @@ pub enum WorkerFault {
         /// Why, without quoting the prompt.
         what: String,
     },
+    /// Tokens cannot be chosen that way.
+    #[error("sampling.{field} {what}")]
+    SamplingInvalid {
+        /// The field of [`crate::Sampling`].
+        field: String,
+        /// What is wrong with it, as the end of a sentence.
+        what: String,
+    },
     /// Memory ran out; the worker should be started anew.
     #[error("out of memory: {what}")]
     OutOfMemory {
@@ -73,7 +81,8 @@ impl WorkerFault {
             | Self::ModelDamaged { .. }
             | Self::ModelUnsupported { .. }
             | Self::ContextLengthExceeded { .. }
-            | Self::PromptInvalid { .. } => false,
+            | Self::PromptInvalid { .. }
+            | Self::SamplingInvalid { .. } => false,
             Self::OutOfMemory { .. } | Self::Engine { .. } => true,
         }
     }

@@ -175,14 +175,43 @@ pub enum Piece {
         /// The token's name, such as `<|tool_call>`.
         token: String,
     },
+    /// Text with its log-probabilities; comes in place of `text` where they were asked for.
+    Scored {
+        /// The text.
+        text: String,
+        /// The tokens that begin in this text, in order; the last one may end in a later piece.
+        tokens: Vec<ScoredToken>,
+    },
+}
+
+/// A generated text token and what else the model might have said.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ScoredToken {
+    /// What the token adds to the text.
+    pub bytes: Vec<u8>,
+    /// Natural logarithm of its probability; at least -9999.
+    pub logprob: f32,
+    /// The likeliest tokens, the likeliest first.
+    pub top: Vec<Candidate>,
+}
+
+/// A token that might have been generated.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Candidate {
+    /// What the token would add to the text; a control token's name.
+    pub bytes: Vec<u8>,
+    /// Natural logarithm of its probability; at least -9999.
+    pub logprob: f32,
 }
 
 /// Why generation ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FinishReason {
-    /// The model ended its turn, or handed over to a tool.
+    /// The model ended its turn, handed over to a tool, or came to the end of its grammar.
     Stop,
+    /// A stop text was generated; it and what follows were not delivered.
+    StopText,
     /// `max_tokens` or the context window was reached.
     Length,
     /// The server asked to stop.
@@ -202,6 +231,8 @@ pub struct Finished {
     pub timings: Timings,
     /// Memory after the request.
     pub memory: MemoryUse,
+    /// What of the request was let go, a sentence each.
+    pub warnings: Vec<String>,
 }
 
 /// Token counts of one request.

@@ -7,17 +7,20 @@
 mod codec;
 mod fault;
 mod from_worker;
+mod sampling;
 mod to_worker;
 
 pub use codec::{FrameError, MAX_FROM_WORKER_BYTES, MAX_TO_WORKER_BYTES, Splitter, decode, encode};
 pub use fault::WorkerFault;
 pub use from_worker::{
-    Accepted, Beat, Failed, FinishReason, Finished, FromWorker, Hello, LoadFailed, Loaded, MemoryUse,
-    ModelFacts, Phase, Piece, Pieces, Pong, ProbeReport, Probed, Timings, TokenUse, Verdict,
+    Accepted, Beat, Candidate, Failed, FinishReason, Finished, FromWorker, Hello, LoadFailed, Loaded,
+    MemoryUse, ModelFacts, Phase, Piece, Pieces, Pong, ProbeReport, Probed, ScoredToken, Timings, TokenUse,
+    Verdict,
 };
+pub use sampling::{CallableTool, Grammar, Sampling, Thought};
 pub use to_worker::{
-    Cancel, Generate, Group, Load, Media, Ping, Probe, Prompt, RequestId, Sampling, Segment, ToWorker,
+    Cancel, Generate, Group, Load, Media, Ping, Probe, Prompt, RequestId, Segment, ToWorker,
 };
 
 /// Version of every shape in this crate; the worker's `hello` carries it and the server refuses another.
-pub const PROTOCOL_VERSION: u32 = 1;
+pub const PROTOCOL_VERSION: u32 = 2;

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::Sampling;
+
 /// Number of one request on one pipe; never used again during a worker's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -115,17 +117,6 @@ pub enum Media {
         /// `4 * samples` bytes in base64.
         data_base64: String,
     },
-}
-
-/// How the next token is chosen.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Sampling {
-    /// 0 takes the likeliest token.
-    pub temperature: f32,
-    /// Nucleus mass in 0..=1; 1 keeps every token.
-    pub top_p: f32,
-    /// Same seed, same text; null draws one.
-    pub seed: Option<u64>,
 }
 
 /// Measures whether a warm cache gives the same next-token distribution as a cold run.

@@ -20,6 +20,7 @@ _TAG_OF: dict[frozenset[type], str] = {
     frozenset(get_args(frames.Segment)): "type",
     frozenset(get_args(frames.Piece)): "type",
     frozenset(get_args(frames.Media)): "type",
+    frozenset(get_args(frames.Grammar)): "type",
     frozenset(get_args(frames.Verdict)): "verdict",
     frozenset(get_args(faults.Fault)): "code",
     frozenset(get_args(frames.ToWorker)): "type",
@@ -106,8 +107,10 @@ def _read(of: Any, value: Any, where: str) -> Any:
 
 def _read_union(members: tuple[Any, ...], value: Any, where: str) -> Any:
     if type(None) in members:
-        plain = [member for member in members if member is not type(None)]
-        return None if value is None else _read(plain[0], value, where)
+        plain = tuple(member for member in members if member is not type(None))
+        if value is None:
+            return None
+        return _read_union(plain, value, where) if len(plain) > 1 else _read(plain[0], value, where)
     tag = _TAG_OF[frozenset(members)]
     if not isinstance(value, dict):
         raise CodecError(f"{where} is not an object")

@@ -53,6 +53,14 @@ class PromptInvalid:
 
 
 @dataclass(frozen=True)
+class SamplingInvalid:
+    """Tokens cannot be chosen that way."""
+
+    field: str
+    what: str
+
+
+@dataclass(frozen=True)
 class OutOfMemory:
     """Memory ran out; the worker should be started anew."""
 
@@ -73,6 +81,7 @@ Fault = (
     | ModelUnsupported
     | ContextLengthExceeded
     | PromptInvalid
+    | SamplingInvalid
     | OutOfMemory
     | Engine
 )
@@ -93,12 +102,17 @@ class CancelledError(Exception):
 
 def is_of_client(fault: Fault) -> bool:
     """Whether a request's own content is at fault, and nothing here."""
-    return isinstance(fault, ContextLengthExceeded | PromptInvalid)
+    return isinstance(fault, ContextLengthExceeded | PromptInvalid | SamplingInvalid)
 
 
 def invalid(what: str) -> FaultError:
     """A `prompt_invalid` fault ready to raise."""
     return FaultError(PromptInvalid(what=what))
+
+
+def sampling_invalid(field: str, what: str) -> FaultError:
+    """A `sampling_invalid` fault ready to raise; `what` ends a sentence that begins with the field."""
+    return FaultError(SamplingInvalid(field=field, what=what))
 
 
 # Words by which the allocators of the CPU and Metal back ends say that memory ran out.

@@ -5,7 +5,7 @@ from typing import Literal
 
 from hangar_worker.faults import Fault
 
-PROTOCOL_VERSION = 1
+PROTOCOL_VERSION = 2
 """Version of every shape here; the server refuses a worker that says another."""
 
 
@@ -38,7 +38,34 @@ class Audio:
 
 
 Segment = Text | Control | Image | Audio
-Piece = Text | Control
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A token that might have been generated, and the logarithm of its probability."""
+
+    bytes: tuple[int, ...]
+    logprob: float
+
+
+@dataclass(frozen=True)
+class ScoredToken:
+    """A generated text token and the likeliest tokens in its place."""
+
+    bytes: tuple[int, ...]
+    logprob: float
+    top: tuple[Candidate, ...]
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Text with the tokens that begin in it."""
+
+    text: str
+    tokens: tuple[ScoredToken, ...]
+
+
+Piece = Text | Control | Scored
 
 
 @dataclass(frozen=True)
@@ -76,12 +103,53 @@ class Prompt:
 
 
 @dataclass(frozen=True)
-class Sampling:
-    """How the next token is chosen."""
+class JsonObject:
+    """Any JSON object."""
 
-    temperature: float
-    top_p: float
-    seed: int | None
+
+@dataclass(frozen=True)
+class JsonSchema:
+    """JSON as a schema wants it; the schema as JSON text, so that the order of its properties is kept."""
+
+    schema_json: str
+
+
+@dataclass(frozen=True)
+class CallableTool:
+    """A tool that may be called, and the schema of its arguments as JSON text."""
+
+    name: str
+    parameters_json: str
+
+
+@dataclass(frozen=True)
+class ToolCalls:
+    """Calls in the model's own notation and nothing else."""
+
+    tools: tuple[CallableTool, ...]
+    parallel: bool
+
+
+Grammar = JsonObject | JsonSchema | ToolCalls
+Thought = Literal["off", "allowed", "open"]
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How the next token is chosen; the protocol crate says what each field means. The defaults change nothing."""
+
+    temperature: float = 1.0
+    top_k: int = 0
+    top_p: float = 1.0
+    min_p: float = 0.0
+    repetition_penalty: float = 1.0
+    presence_penalty: float = 0.0
+    frequency_penalty: float = 0.0
+    seed: int | None = None
+    stop: tuple[str, ...] = ()
+    logprobs: int | None = None
+    grammar: Grammar | None = None
+    thought: Thought = "off"
 
 
 @dataclass(frozen=True)
@@ -133,7 +201,7 @@ class Shutdown:
 ToWorker = Load | Generate | Probe | Cancel | Ping | Shutdown
 
 Phase = Literal["idle", "loading", "warming_up", "prefill", "decode", "probing"]
-FinishReason = Literal["stop", "length", "cancelled"]
+FinishReason = Literal["stop", "stop_text", "length", "cancelled"]
 
 
 @dataclass(frozen=True)
@@ -255,6 +323,7 @@ class Finished:
     tokens: TokenUse
     timings: Timings
     memory: MemoryUse
+    warnings: tuple[str, ...]
 
 
 @dataclass(frozen=True)

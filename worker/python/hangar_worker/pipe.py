@@ -27,14 +27,18 @@ class Pipe(Protocol):
 def send(pipe: Pipe, frame: frames.FromWorker) -> None:
     """Sends one report."""
     if isinstance(frame, frames.Pieces):
-        pipe.emit_pieces(frame.request, [_pair(piece) for piece in frame.pieces])
-    else:
-        pipe.emit(codec.encode(frame))
+        pairs = [pair for piece in frame.pieces if (pair := _pair(piece))]
+        if len(pairs) == len(frame.pieces):
+            pipe.emit_pieces(frame.request, pairs)
+            return
+    pipe.emit(codec.encode(frame))
 
 
-def _pair(piece: frames.Piece) -> tuple[bool, str]:
+def _pair(piece: frames.Piece) -> tuple[bool, str] | None:
     match piece:
         case frames.Text():
             return False, piece.text
         case frames.Control():
             return True, piece.token
+        case frames.Scored():
+            return None

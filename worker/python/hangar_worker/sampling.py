@@ -7,7 +7,7 @@ import mlx.core as mx
 from mlx_vlm.sample_utils import top_p_sampling
 
 from hangar_worker import frames
-from hangar_worker.faults import invalid
+from hangar_worker.faults import sampling_invalid
 
 Sampler = Callable[[mx.array], mx.array]
 
@@ -16,12 +16,12 @@ def sampler(chosen: frames.Sampling) -> Sampler:
     """A sampler from `[1, vocabulary]` logits to `[1]` ids; the same seed gives the same draws.
 
     Raises:
-        FaultError: `prompt_invalid` naming the field that is out of its range.
+        FaultError: `sampling_invalid` naming the field that is out of its range.
     """
     if chosen.temperature < 0:
-        raise invalid("sampling.temperature must not be negative")
+        raise sampling_invalid("temperature", "must be at least 0")
     if not 0 <= chosen.top_p <= 1:
-        raise invalid("sampling.top_p must be in 0..=1")
+        raise sampling_invalid("top_p", "must be in 0..=1")
     if chosen.temperature == 0 or chosen.top_p == 0:
         return _likeliest
     seed = secrets.randbits(63) if chosen.seed is None else chosen.seed % (1 << 64)

@@ -107,7 +107,7 @@ class Service:
         except CancelledError:
             log.event("info", "finished", request=request, reason="cancelled", prompt_tokens=0, completion_tokens=0)
             none = frames.TokenUse(prompt_tokens=0, cached_tokens=0, completion_tokens=0)
-            send(pipe, frames.Finished(request, "cancelled", none, frames.Timings(0.0, 0.0), session.memory()))
+            send(pipe, frames.Finished(request, "cancelled", none, frames.Timings(0.0, 0.0), session.memory(), ()))
             return
         tokens = len(prompt.ids)
         send(pipe, frames.Accepted(request=request, prompt_tokens=tokens, cached_tokens=0))
@@ -136,7 +136,7 @@ class Service:
         log.event(
             "info", "finished", request=request, reason=answer.reason, prompt_tokens=tokens, completion_tokens=made
         )
-        send(pipe, frames.Finished(request, answer.reason, use, timings, session.memory()))
+        send(pipe, frames.Finished(request, answer.reason, use, timings, session.memory(), ()))
 
 
 def _fault(error: Exception, doing: str, *, has_prompt: bool) -> Fault:

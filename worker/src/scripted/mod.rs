@@ -160,6 +160,7 @@ impl Scripted<'_> {
             tokens: TokenUse { prompt_tokens: PROMPT_TOKENS, cached_tokens: 0, completion_tokens: sent },
             timings: Timings { prefill_ms: 1.0, generation_ms: 2.0 },
             memory: MemoryUse { active_bytes: 1024, peak_bytes: 2048, cache_bytes: 0 },
+            warnings: Vec::new(),
         }))
     }
 

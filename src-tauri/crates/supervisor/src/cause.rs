@@ -156,6 +156,7 @@ impl Cause {
             Self::Load(
                 WorkerFault::ContextLengthExceeded { .. }
                 | WorkerFault::PromptInvalid { .. }
+                | WorkerFault::SamplingInvalid { .. }
                 | WorkerFault::OutOfMemory { .. }
                 | WorkerFault::Engine { .. },
             )

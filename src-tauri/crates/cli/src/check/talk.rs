@@ -67,7 +67,7 @@ async fn measure(worker: &WorkerHandle, canary: &Canary) -> Result<Found, Dispat
 }
 
 async fn answer(worker: &WorkerHandle, canary: &Canary) -> Result<Found, DispatchError> {
-    let sampling = Sampling { temperature: 0.0, top_p: 1.0, seed: Some(0) };
+    let sampling = Sampling { temperature: 0.0, seed: Some(0), ..Sampling::default() };
     let job = Job { prompt: canary.prompt.clone(), sampling, max_tokens: ANSWER_TOKENS };
     let mut reply = worker.generate(job).await?;
     let mut answer = Answer::new();
@@ -77,7 +77,9 @@ async fn answer(worker: &WorkerHandle, canary: &Canary) -> Result<Found, Dispatc
             ReplyEvent::Pieces(pieces) => {
                 for piece in &pieces {
                     let (text, piece) = match piece {
-                        Piece::Text { text } => (text, hangar_gemma::Piece::Text(text)),
+                        Piece::Text { text } | Piece::Scored { text, .. } => {
+                            (text, hangar_gemma::Piece::Text(text))
+                        }
                         Piece::Control { token } => (token, hangar_gemma::Piece::Control(token)),
                     };
                     markup.push_str(text);

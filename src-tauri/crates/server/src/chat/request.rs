@@ -105,7 +105,7 @@ fn read_sampling(root: &Field<'_>, profile: &Profile) -> Result<Sampling, ApiErr
         }
     };
     let seed = root.get("seed").map(|field| read_seed(&field)).transpose()?;
-    Ok(Sampling { temperature, top_p, seed })
+    Ok(Sampling { temperature, top_p, seed, ..Sampling::default() })
 }
 
 fn read_seed(field: &Field<'_>) -> Result<u64, ApiError> {

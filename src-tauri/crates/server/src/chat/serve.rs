@@ -236,7 +236,7 @@ impl Talk {
 
 fn heard(piece: &Piece) -> Told<'_> {
     match piece {
-        Piece::Text { text } => Told::Text(text),
+        Piece::Text { text } | Piece::Scored { text, .. } => Told::Text(text),
         Piece::Control { token } => Told::Control(token),
     }
 }

@@ -60,7 +60,7 @@ impl Ending {
     /// Puts together what the worker said at the start and at the end; none for an answer that was cancelled.
     pub(crate) fn new(start: Start, finished: &Finished, total_ms: f64) -> Option<Self> {
         let finish_reason = match finished.reason {
-            FinishReason::Stop => "stop",
+            FinishReason::Stop | FinishReason::StopText => "stop",
             FinishReason::Length => "length",
             FinishReason::Cancelled => return None,
         };
@@ -246,6 +246,7 @@ mod tests {
             tokens: TokenUse { prompt_tokens: 30, cached_tokens: 12, completion_tokens: 5 },
             timings: Timings { prefill_ms: 10.123_456, generation_ms: 20.0 },
             memory: MemoryUse { active_bytes: 1 << 30, peak_bytes: 3 << 29, cache_bytes: 0 },
+            warnings: Vec::new(),
         }
     }
 

@@ -121,6 +121,9 @@ fn faulted(fault: &WorkerFault) -> ApiError {
             param: Some("messages".to_owned()),
             what: format!("messages cannot be read by the model: {what}."),
         },
+        WorkerFault::SamplingInvalid { field, what } => {
+            ApiError::BadRequest { what: format!("{field} {what}."), param: Some(field.clone()) }
+        }
         WorkerFault::OutOfMemory { what } => {
             ApiError::WorkerCrashed { what: format!("out of memory: {what}") }
         }
@@ -182,6 +185,13 @@ mod tests {
             (DispatchError::WorkerCrashed { cause: Cause::Unresponsive { limit_ms: 1 } }, "worker_stalled"),
             (DispatchError::Stalled { cause: Cause::Silent }, "worker_stalled"),
             (DispatchError::Fault(WorkerFault::PromptInvalid { what: "x".into() }), "bad_request"),
+            (
+                DispatchError::Fault(WorkerFault::SamplingInvalid {
+                    field: "stop".into(),
+                    what: "is x".into(),
+                }),
+                "bad_request",
+            ),
             (DispatchError::Fault(WorkerFault::OutOfMemory { what: "x".into() }), "worker_crashed"),
             (DispatchError::Fault(damaged), "worker_failed"),
             (DispatchError::ShuttingDown, "shutting_down"),

@@ -28,6 +28,7 @@ fn finished(request: RequestId) -> RequestEnd {
         tokens: TokenUse::default(),
         timings: Timings::default(),
         memory: MemoryUse::default(),
+        warnings: Vec::new(),
     })
 }
 

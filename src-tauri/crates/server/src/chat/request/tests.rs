@@ -46,7 +46,7 @@ fn the_smallest_request_gets_the_profile_s_defaults() {
     assert_eq!(request.messages, [Message::text(Role::User, "hi")]);
     assert!(!request.stream && !request.include_usage);
     assert_eq!(request.limit, TokenLimit::Default(4095));
-    assert_eq!(request.sampling, Sampling { temperature: 0.25, top_p: 0.5, seed: None });
+    assert_eq!(request.sampling, Sampling { temperature: 0.25, top_p: 0.5, ..Sampling::default() });
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn every_supported_field_is_read() {
     .unwrap();
     assert!(request.stream && request.include_usage);
     assert_eq!(request.limit, TokenLimit::Named(7));
-    assert_eq!(request.sampling, Sampling { temperature: 2.0, top_p: 1.0, seed: Some(42) });
+    assert_eq!(request.sampling, Sampling { temperature: 2.0, seed: Some(42), ..Sampling::default() });
 }
 
 #[test]
