@@ -56,7 +56,7 @@ async fn more_than_the_queue_holds_is_refused_as_the_client_likes() {
 #[tokio::test]
 async fn without_a_queue_a_second_request_finds_the_worker_busy() {
     let mut settings = settings();
-    settings.worker.queue_max_depth = 0;
+    settings.profiles.default_profile_mut().worker.queue_max_depth = 0;
     let rig = Rig::with(settings, json!([{"piece_delay_ms": 300}])).await;
     let running = rig.begin_chat(json!({})).await;
     rig.state(StateWord::Busy).await;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use hangar_config::{ModelSource, Profile, ServerSettings, Settings, WorkerSettings};
+use hangar_config::{Home, Settings, WorkerSettings};
 use hangar_server::{Server, Wish, limits};
 use hangar_supervisor::{LoadOrder, StateWord, WorkerHandle};
 use hangar_tests::ScriptedLaunch;
@@ -25,28 +25,23 @@ pub struct Rig {
 }
 
 pub fn settings() -> Settings {
-    Settings {
-        server: ServerSettings { pinned_port: None, max_body_bytes: 64 * 1024 },
-        profile: Profile {
-            model_id: "gemma-4-pocket".into(),
-            source: ModelSource::BuiltInPocket,
-            context_window_tokens: 64,
-            max_output_tokens: 32,
-            temperature: 0.0,
-            top_p: 0.9,
-        },
-        worker: WorkerSettings {
-            startup_timeout_ms: 5_000,
-            request_timeout_ms: 10_000,
-            queue_max_wait_ms: 10_000,
-            queue_max_depth: 1,
-            idle_unload_ms: None,
-            max_consecutive_errors: 3,
-            cooldown_ms: 60_000,
-            python_executable: None,
-        },
-        log_level: "info".into(),
-    }
+    let folder = "/nowhere".to_owned();
+    let home = Home::from_environment(|name| (name == "HANGAR_HOME").then(|| folder.clone())).unwrap();
+    let mut settings = hangar_config::built_in(&home).unwrap();
+    settings.server.max_body_bytes = 64 * 1024;
+    let profile = settings.profiles.default_profile_mut();
+    profile.context_window_tokens = 64;
+    profile.max_output_tokens = 32;
+    profile.worker = WorkerSettings {
+        startup_timeout_ms: 5_000,
+        request_timeout_ms: 10_000,
+        queue_max_wait_ms: 10_000,
+        queue_max_depth: 1,
+        idle_unload_ms: None,
+        cooldown_ms: 60_000,
+        ..profile.worker.clone()
+    };
+    settings
 }
 
 impl Rig {
@@ -60,10 +55,11 @@ impl Rig {
         let launch = ScriptedLaunch::new(env!("CARGO_BIN_EXE_fake-worker"), folder.path(), &lives).unwrap();
         let order = LoadOrder {
             model_dir: "/nowhere".into(),
-            context_window_tokens: settings.profile.context_window_tokens,
+            context_window_tokens: settings.profiles.default_profile().context_window_tokens,
             prefill_chunk_tokens: None,
         };
-        let worker = WorkerHandle::spawn(limits(&settings.worker), order, Arc::new(launch));
+        let worker =
+            WorkerHandle::spawn(limits(&settings.profiles.default_profile().worker), order, Arc::new(launch));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let page = folder.path().join("page");

@@ -33,7 +33,18 @@ const APP: &str = "hangar-app";
 /// For the rooms without IO, the libraries they may use.
 const LIBRARIES: [(&str, &[&str]); 4] = [
     ("hangar-protocol", &["serde", "serde_json", "thiserror"]),
-    ("hangar-config", &["serde", "serde_ignored", "serde_json", "serde_path_to_error", "thiserror"]),
+    (
+        "hangar-config",
+        &[
+            "jsonc-parser",
+            "serde",
+            "serde_ignored",
+            "serde_json",
+            "serde_path_to_error",
+            "strsim",
+            "thiserror",
+        ],
+    ),
     ("hangar-gemma", &["serde_json", "thiserror"]),
     ("hangar-media", &["base64", "image", "symphonia", "thiserror"]),
 ];

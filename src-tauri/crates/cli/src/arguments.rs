@@ -47,7 +47,7 @@ pub(crate) enum Command {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Serve {
     /// Port to listen on; without it the last one used, or the next free one from 4017.
-    #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1024..))]
     pub(crate) port: Option<u16>,
     /// Leave the terminal's session; `hangar start` says this to the process it starts.
     #[arg(long, hide = true)]
@@ -57,7 +57,7 @@ pub(crate) struct Serve {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Start {
     /// Port to listen on; without it the last one used, or the next free one from 4017.
-    #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1024..))]
     pub(crate) port: Option<u16>,
 }
 

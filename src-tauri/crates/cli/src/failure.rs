@@ -106,10 +106,8 @@ impl Failure {
     /// What a person can do, where the message does not say so itself.
     pub(crate) fn cure(&self) -> Option<String> {
         match self {
-            Self::Home(_) | Self::Config(ConfigError::Environment { .. }) => None,
-            Self::Config(ConfigError::Invalid { .. } | ConfigError::Unreadable { .. }) => {
-                Some("mend or remove the file".to_owned())
-            }
+            Self::Home(_) => None,
+            Self::Config(error) => error.cure(),
             Self::Journal(error) => Some(error.cure().to_owned()),
             Self::Provision(error) => error.hint(),
             Self::Start(error) => error.cure(),

@@ -11,8 +11,12 @@ pub(crate) fn home() -> Result<Home, Failure> {
 
 /// The settings in that folder.
 pub(crate) fn settings(home: &Home) -> Result<LoadedSettings, Failure> {
-    let environment = Environment { port: variable("HANGAR_PORT"), log: variable("HANGAR_LOG") };
-    Ok(hangar_config::load(home, &environment)?)
+    Ok(hangar_config::load(home, &environment())?)
+}
+
+/// What the environment says about the settings.
+pub(crate) fn environment() -> Environment {
+    Environment::read(variable)
 }
 
 fn variable(name: &str) -> Option<String> {

@@ -38,13 +38,14 @@ fn make(making: &Making, make: Make) -> Result<ExitCode, Failure> {
 
 fn compare(options: &Verify) -> Result<ExitCode, Failure> {
     let home = place::home()?;
-    let (python, pins, looked_at) = match place::settings(&home)?.settings.worker.python_executable {
-        Some(own) => {
-            let found = inspect_foreign(&own, &Expected::read(&Resources::locate()?)?)?;
-            (found.python, found.pins_path, None)
-        }
-        None => managed(&options.place)?,
-    };
+    let (python, pins, looked_at) =
+        match place::settings(&home)?.settings.profiles.default_profile().worker.python_executable.clone() {
+            Some(own) => {
+                let found = inspect_foreign(&own, &Expected::read(&Resources::locate()?)?)?;
+                (found.python, found.pins_path, None)
+            }
+            None => managed(&options.place)?,
+        };
     let mut report = verify(&python, &pins, true)?;
     if let Some(row) = looked_at {
         report.ok &= row.ok;

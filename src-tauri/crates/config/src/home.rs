@@ -86,6 +86,11 @@ impl Home {
         self.root.join("port.json")
     }
 
+    /// The table of memory shared with other services, unless another folder is configured.
+    pub fn governor_dir(&self) -> PathBuf {
+        self.root.join("governor")
+    }
+
     /// Log files.
     pub fn logs_dir(&self) -> PathBuf {
         self.root.join("logs")

@@ -1,314 +1,323 @@
-//! From raw layers to settings without defaults left open.
+//! From merged values to settings without anything left open; rules that no single key can check. No IO.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 
-use crate::raw::{Combine, Layer};
-use crate::{ConfigError, Home};
+use serde_json::Value;
 
-/// Everything the service was told, resolved once.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Settings {
-    /// The listener.
-    pub server: ServerSettings,
-    /// The model that is served.
-    pub profile: Profile,
-    /// The worker that runs it.
-    pub worker: WorkerSettings,
-    /// Filter of the log, in tracing's syntax.
-    pub log_level: String,
+use crate::error::ConfigError;
+use crate::merge::{Adjustment, Merged, Origin};
+use crate::modality::{Modalities, ModalityPolicy, Transcode};
+use crate::profile::{
+    DiffusionSettings, Estimate, KvCacheSettings, ModelSource, Profile, SamplingSettings, SessionSettings,
+    WorkerSettings,
+};
+use crate::raw::{self, AudioKeys, Layer, ModalityKeys};
+use crate::settings::{GovernorSettings, ListenHost, ServerSettings};
+use crate::shipped::{self, DEFAULT_PROFILE};
+use crate::value::{ProfileId, RepositoryId, Seconds, Whole, number};
+
+const MEBIBYTE: u64 = 1024 * 1024;
+
+/// What names and paths are resolved against.
+#[derive(Debug)]
+pub(crate) struct Sources {
+    pub(crate) local_file: String,
+    pub(crate) local_folder: PathBuf,
+    pub(crate) user_home: Option<PathBuf>,
+    pub(crate) governor_dir: PathBuf,
 }
 
-/// The listener.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ServerSettings {
-    /// A pinned port must be free; without one the next free port from 4017 is taken and remembered.
-    pub pinned_port: Option<u16>,
-    /// Largest request body, in bytes.
-    pub max_body_bytes: usize,
+impl Sources {
+    /// An error at a path, in the file that its value came from.
+    fn invalid(&self, merged: &Merged, path: &str, expected: &str) -> ConfigError {
+        let (file, path) = match merged.origin(path) {
+            None | Some(Origin::Local | Origin::Environment(_) | Origin::Derived) => {
+                (self.local_file.clone(), path.to_owned())
+            }
+            Some(Origin::LocalProfile(profile)) => {
+                (self.local_file.clone(), format!("profiles.{profile}.{path}"))
+            }
+            Some(Origin::Shipped(profile)) => (shipped::file_of(profile), path.to_owned()),
+            Some(Origin::Default) => (shipped::DEFAULT_FILE.to_owned(), path.to_owned()),
+        };
+        ConfigError::at(&file, path, expected)
+    }
+
+    fn path(&self, text: &str) -> PathBuf {
+        match (text.strip_prefix("~/"), &self.user_home) {
+            (Some(rest), Some(home)) => home.join(rest),
+            _ => self.local_folder.join(text),
+        }
+    }
 }
 
-/// The model that is served.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Profile {
-    /// Name clients send as `model`.
-    pub model_id: String,
-    /// Where its files are.
-    pub source: ModelSource,
-    /// Largest prompt plus answer, in tokens.
-    pub context_window_tokens: u32,
-    /// Most tokens of an answer when the client names no limit.
-    pub max_output_tokens: u32,
-    /// Temperature when the client names none.
-    pub temperature: f32,
-    /// Nucleus mass when the client names none.
-    pub top_p: f32,
-}
-
-/// Where a model's files are.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ModelSource {
-    /// The self-test model that comes with the program.
-    BuiltInPocket,
-    /// A folder of the user's.
-    Folder(PathBuf),
-}
-
-/// The worker and its limits; durations in milliseconds.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WorkerSettings {
-    /// From spawn to a loaded model.
-    pub startup_timeout_ms: u64,
-    /// From dispatch to the end of an answer.
-    pub request_timeout_ms: u64,
-    /// Longest wait in the queue.
-    pub queue_max_wait_ms: u64,
-    /// Requests that may wait behind the active one.
-    pub queue_max_depth: u32,
-    /// Idle time after which the worker is unloaded; none keeps it.
-    pub idle_unload_ms: Option<u64>,
-    /// Failures in a row from which each start waits for `cooldown_ms`.
-    pub max_consecutive_errors: u32,
-    /// The cool-down.
-    pub cooldown_ms: u64,
-    /// A user's own interpreter instead of the managed runtime; verified, never modified.
-    pub python_executable: Option<PathBuf>,
-}
-
-/// Settings with what was noticed while reading them.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LoadedSettings {
-    /// The settings.
-    pub settings: Settings,
-    /// JSON paths of keys in `local.json` that nobody reads.
-    pub unknown_keys: Vec<String>,
-}
-
-/// The environment's layer.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Environment {
-    /// `HANGAR_PORT`.
-    pub port: Option<String>,
-    /// `HANGAR_LOG`.
-    pub log: Option<String>,
-}
-
-/// Reads all layers and resolves them.
+/// Resolves what is for the service as a whole.
 ///
 /// # Errors
-/// [`ConfigError`] names file, JSON path and what was expected.
-pub fn load(home: &Home, environment: &Environment) -> Result<LoadedSettings, ConfigError> {
-    let defaults = parse("config/default.json", include_str!("../../../../config/default.json"))?.0;
-    let pocket = parse("config/pocket.json", include_str!("../../../../config/pocket.json"))?.0;
-    let file = home.local_config();
-    let name = file.display().to_string();
-    let (local, unknown_keys) = match std::fs::read_to_string(&file) {
-        Ok(text) => parse(&name, &text)?,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => (Layer::default(), Vec::new()),
-        Err(source) => return Err(ConfigError::Unreadable { file: name, source }),
+/// [`ConfigError::Invalid`] where values do not go together.
+pub(crate) fn service(
+    merged: &mut Merged,
+    sources: &Sources,
+) -> Result<(ServerSettings, GovernorSettings, String), ConfigError> {
+    if merged.origin("governor.stateDir").is_none() {
+        merged.set("governor.stateDir", sources.governor_dir.display().to_string(), Origin::Derived);
+    }
+    let layer = merged.layer()?;
+    let server = layer.server;
+    let host = need(server.host, "server.host")?;
+    let host = match host.as_str() {
+        "localhost" | "127.0.0.1" | "::1" | "[::1]" => ListenHost::Loopback,
+        other => ListenHost::Address(other.parse::<IpAddr>().map_err(|_| {
+            let expected = "expected 127.0.0.1 or another address of this machine";
+            sources.invalid(merged, "server.host", expected)
+        })?),
     };
-    let own_model = local.model.path.is_some();
-    let shipped = if own_model { defaults } else { pocket.combine(defaults) };
-    let settings = resolve(&name, local.combine(shipped), environment)?;
-    Ok(LoadedSettings { settings, unknown_keys })
+    let allowed_hosts = server.allowed_hosts.unwrap_or_default();
+    if host != ListenHost::Loopback && (allowed_hosts.is_empty() || server.api_key.is_none()) {
+        let expected = "expected a loopback address: to listen on another one, set server.allowedHosts and \
+             server.apiKey too";
+        return Err(sources.invalid(merged, "server.host", expected));
+    }
+    let governor = layer.governor;
+    let state_dir = need(governor.state_dir, "governor.stateDir")?;
+    let server = ServerSettings {
+        pinned_port: server.port.map(|port| u16::try_from(port.get()).unwrap_or(u16::MAX)),
+        host,
+        allowed_hosts,
+        api_key: server.api_key,
+        admin_local_only: need(server.admin_local_only, "server.adminLocalOnly")?,
+        max_body_bytes: bytes(need(server.max_body_mb, "server.maxBodyMb")?.get()),
+    };
+    let governor = GovernorSettings {
+        enabled: need(governor.enabled, "governor.enabled")?,
+        instance_id: need(governor.instance_id, "governor.instanceId")?.to_string(),
+        state_dir: sources.path(state_dir.as_str()),
+        ceiling_gib: governor.ceiling_gb.map(|ceiling| ceiling.get()),
+        allow_lower_priority_to_preempt_higher: need(
+            governor.allow_lower_priority_to_preempt_higher,
+            "governor.allowLowerPriorityToPreemptHigher",
+        )?,
+        stale_after_s: need(governor.stale_after_seconds, "governor.staleAfterSeconds")?.get(),
+    };
+    let level = layer.logging.level.filter(|level| !level.is_empty());
+    Ok((server, governor, need(level, "logging.level")?))
 }
 
-fn parse(file: &str, text: &str) -> Result<(Layer, Vec<String>), ConfigError> {
-    let invalid = |json_path: String, error: &serde_json::Error| ConfigError::Invalid {
-        file: file.to_owned(),
-        json_path,
-        expected: error.to_string(),
+/// Resolves one profile.
+///
+/// # Errors
+/// [`ConfigError::Invalid`] where values do not go together, or nothing names the model.
+pub(crate) fn profile(
+    id: &ProfileId,
+    shipped: Option<&ProfileId>,
+    merged: &mut Merged,
+    sources: &Sources,
+    adjustments: &mut Vec<Adjustment>,
+) -> Result<Profile, ConfigError> {
+    let first = merged.layer()?;
+    if merged.origin("model.id").is_none() {
+        let is_top_level =
+            merged.origin("model.path").or(merged.origin("model.repo")) == Some(&Origin::Local);
+        let name = if is_top_level { model_name(&first.model) } else { id.to_string() };
+        merged.set("model.id", name, Origin::Derived);
+    }
+    lower(id, merged, &first, adjustments);
+    let layer = merged.layer()?;
+    let Layer { model, modalities, worker, governor, .. } = layer;
+    let source = source(id, shipped, &model, sources)?;
+    let python = worker.python_executable.as_deref().filter(|path| !path.is_empty());
+    let window = need(model.context_window_tokens, "model.contextWindowTokens")?.get_u32();
+    let (sampling, cache, diffusion) = (model.sampling, model.kv_cache, model.diffusion);
+    let estimate = match (governor.rss_estimate_loaded_gb, merged.origin("governor.rssEstimateLoadedGb")) {
+        (Some(gib), Some(Origin::Shipped(_))) => Estimate::Measured { gib: gib.get() },
+        (Some(gib), _) => Estimate::Given { gib: gib.get() },
+        (None, _) => Estimate::Computed { weights_gib: model.weights_gb.map(|gib| gib.get()) },
     };
-    let mut unknown_keys = Vec::new();
-    let mut track = serde_path_to_error::Track::new();
-    let mut deserializer = serde_json::Deserializer::from_str(text);
-    let tracked = serde_path_to_error::Deserializer::new(&mut deserializer, &mut track);
-    let layer = serde_ignored::deserialize(tracked, |path| unknown_keys.push(path.to_string()));
-    let layer: Layer = layer.map_err(|error| invalid(track.path().to_string(), &error))?;
-    deserializer.end().map_err(|error| invalid(".".to_owned(), &error))?;
-    Ok((layer, unknown_keys))
-}
-
-fn resolve(file: &str, layer: Layer, environment: &Environment) -> Result<Settings, ConfigError> {
-    let invalid = |json_path: &str, expected: &str| ConfigError::Invalid {
-        file: file.to_owned(),
-        json_path: json_path.to_owned(),
-        expected: expected.to_owned(),
-    };
-    if let Some(host) = &layer.server.host
-        && !matches!(host.as_str(), "127.0.0.1" | "localhost" | "::1")
-    {
-        return Err(invalid("server.host", "expected a loopback address: Hangar listens on this Mac only"));
-    }
-    let pinned_port = match &environment.port {
-        Some(found) if !found.is_empty() => {
-            Some(found.parse().ok().filter(|port| *port != 0).ok_or_else(|| ConfigError::Environment {
-                variable: "HANGAR_PORT",
-                found: found.clone(),
-                expected: "a port number from 1 to 65535",
-            })?)
-        }
-        _ => layer.server.port,
-    };
-    if pinned_port == Some(0) {
-        return Err(invalid("server.port", "expected a port number from 1 to 65535"));
-    }
-    let required = |name: &str| invalid(name, "expected a value");
-    let temperature =
-        layer.model.sampling.temperature.ok_or_else(|| required("model.sampling.temperature"))?;
-    if !(0.0..=2.0).contains(&temperature) {
-        return Err(invalid("model.sampling.temperature", "expected a number from 0 to 2"));
-    }
-    let top_p = layer.model.sampling.top_p.ok_or_else(|| required("model.sampling.topP"))?;
-    if !(top_p > 0.0 && top_p <= 1.0) {
-        return Err(invalid("model.sampling.topP", "expected a number over 0, at most 1"));
-    }
-    let context_window_tokens =
-        layer.model.context_window_tokens.ok_or_else(|| required("model.contextWindowTokens"))?;
-    let max_output_tokens = layer.model.max_output_tokens.ok_or_else(|| required("model.maxOutputTokens"))?;
-    if context_window_tokens < 2 {
-        return Err(invalid("model.contextWindowTokens", "expected at least 2"));
-    }
-    if max_output_tokens == 0 {
-        return Err(invalid("model.maxOutputTokens", "expected at least 1"));
-    }
-    let source = match layer.model.path {
-        None => ModelSource::BuiltInPocket,
-        Some(path) if path.is_empty() => return Err(invalid("model.path", "expected a folder")),
-        Some(path) => ModelSource::Folder(PathBuf::from(path)),
-    };
-    let max_body_mb = layer.server.max_body_mb.ok_or_else(|| required("server.maxBodyMb"))?;
-    if !(1..=1024).contains(&max_body_mb) {
-        return Err(invalid("server.maxBodyMb", "expected a number from 1 to 1024"));
-    }
-    let worker = layer.worker;
-    let idle_enabled = worker.idle_unload.enabled.ok_or_else(|| required("worker.idleUnload.enabled"))?;
-    let idle_ms = worker.idle_unload.idle_ms.ok_or_else(|| required("worker.idleUnload.idleMs"))?;
-    Ok(Settings {
-        server: ServerSettings {
-            pinned_port,
-            max_body_bytes: usize::try_from(max_body_mb * 1024 * 1024).unwrap_or(usize::MAX),
+    Ok(Profile {
+        id: id.clone(),
+        model_id: need(model.id, "model.id")?.to_string(),
+        repository: model.repository,
+        source,
+        backend: need(worker.backend, "worker.backend")?,
+        modalities: modality_settings(modalities, model.inputs)?,
+        native_window_tokens: model.native_window_tokens.map(raw::Tokens::get_u32),
+        context_window_tokens: window,
+        max_output_tokens: need(model.max_output_tokens, "model.maxOutputTokens")?.get_u32(),
+        sampling: SamplingSettings {
+            temperature: narrow(need(sampling.temperature, "model.sampling.temperature")?.get()),
+            top_p: narrow(need(sampling.top_p, "model.sampling.topP")?.get()).max(f32::MIN_POSITIVE),
         },
-        profile: Profile {
-            model_id: layer.model.id.filter(|id| !id.is_empty()).ok_or_else(|| required("model.id"))?,
-            source,
-            context_window_tokens,
-            max_output_tokens,
-            temperature,
-            top_p,
+        kv_cache: KvCacheSettings {
+            quantised: need(cache.enabled, "model.kvCache.enabled")?,
+            bits: narrow(need(cache.bits, "model.kvCache.bits")?.get()),
+            group_size: need(cache.group_size, "model.kvCache.groupSize")?.get_u32(),
+            quantised_start_tokens: need(cache.quantized_kv_start, "model.kvCache.quantizedKvStart")?
+                .get_u32(),
+            scheme: need(cache.quant_scheme, "model.kvCache.quantScheme")?,
         },
-        worker: WorkerSettings {
-            startup_timeout_ms: worker
-                .startup_timeout_ms
-                .ok_or_else(|| required("worker.startupTimeoutMs"))?,
-            request_timeout_ms: worker
-                .request_timeout_ms
-                .ok_or_else(|| required("worker.requestTimeoutMs"))?,
-            queue_max_wait_ms: worker.queue.max_wait_ms.ok_or_else(|| required("worker.queue.maxWaitMs"))?,
-            queue_max_depth: worker.queue.max_depth.ok_or_else(|| required("worker.queue.maxDepth"))?,
-            idle_unload_ms: idle_enabled.then_some(idle_ms),
-            max_consecutive_errors: worker
-                .recycle
-                .max_consecutive_errors
-                .ok_or_else(|| required("worker.recycle.maxConsecutiveErrors"))?,
-            cooldown_ms: worker.recycle.cooldown_ms.ok_or_else(|| required("worker.recycle.cooldownMs"))?,
-            python_executable: worker.python_executable.filter(|path| !path.is_empty()).map(PathBuf::from),
+        diffusion: DiffusionSettings {
+            max_denoising_steps: need(diffusion.max_denoising_steps, "model.diffusion.max_denoising_steps")?
+                .get_u32(),
+            sampler: need(diffusion.diffusion_sampler, "model.diffusion.diffusion_sampler")?,
+            prefill_step_tokens: need(diffusion.prefill_step_size, "model.diffusion.prefill_step_size")?
+                .get_u32(),
         },
-        log_level: environment
-            .log
-            .clone()
-            .filter(|level| !level.is_empty())
-            .or(layer.logging.level)
-            .ok_or_else(|| required("logging.level"))?,
+        worker: worker_settings(&worker, python.map(|path| sources.path(path)))?,
+        sessions: session_settings(&layer.sessions)?,
+        estimate,
+        priority: need(governor.priority, "governor.priority")?.get_u32(),
     })
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// A name for a model that has none: the last part of its folder or repository.
+pub(crate) fn model_name(model: &raw::Model) -> String {
+    let path = model.path.as_ref().map(|path| path.as_str());
+    let place = path.or(model.repository.as_ref().map(|repository| repository.as_str())).unwrap_or_default();
+    let last = place.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+    if last.is_empty() || last == "." || last == ".." { "model".to_owned() } else { last.to_owned() }
+}
 
-    #[expect(clippy::unwrap_in_result, reason = "a test may panic")]
-    fn load_with(local: Option<&str>, environment: &Environment) -> Result<LoadedSettings, ConfigError> {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().display().to_string();
-        let home = Home::from_environment(|name| (name == "HANGAR_HOME").then(|| root.clone())).unwrap();
-        if let Some(text) = local {
-            std::fs::write(home.local_config(), text).unwrap();
+/// Values over what another value allows are lowered to it.
+fn lower(id: &ProfileId, merged: &mut Merged, layer: &Layer, adjustments: &mut Vec<Adjustment>) {
+    let mut to = |path: &str, limit: Option<Value>, why: &str| {
+        if let Some(limit) = limit {
+            merged.lower(path, &limit, why, Some(id), adjustments);
         }
-        load(&home, environment)
-    }
+    };
+    let (model, sessions) = (&layer.model, &layer.sessions);
+    let native = model.native_window_tokens.map(raw::Tokens::get);
+    to(
+        "model.contextWindowTokens",
+        native.map(Value::from),
+        "the model was made for no more (model.nativeWindowTokens)",
+    );
+    let asked = model.context_window_tokens.map(Whole::get);
+    let window = match (asked, native) {
+        (Some(asked), Some(native)) => Some(asked.min(native)),
+        (asked, native) => asked.or(native),
+    };
+    to("model.maxOutputTokens", window.map(Value::from), "an answer is part of model.contextWindowTokens");
+    to(
+        "sessions.max_context_tokens",
+        window.map(Value::from),
+        "a session's context is part of model.contextWindowTokens",
+    );
+    let seconds = |limit: Option<Seconds>| limit.map(|limit| number(limit.get()));
+    to("sessions.ttl_s", seconds(sessions.max_ttl_s), "sessions.maxTtlS allows no more");
+    let turns = sessions.max_turns_limit.map(|limit| Value::from(limit.get()));
+    to("sessions.max_turns", turns, "sessions.maxTurnsLimit allows no more");
+    let audio = seconds(sessions.long_audio_seconds);
+    to("sessions.audio_seconds_per_turn", audio, "sessions.longAudioSeconds allows no more");
+}
 
-    fn local(text: &str) -> Result<LoadedSettings, ConfigError> {
-        load_with(Some(text), &Environment::default())
+fn source(
+    id: &ProfileId,
+    shipped: Option<&ProfileId>,
+    model: &raw::Model,
+    sources: &Sources,
+) -> Result<ModelSource, ConfigError> {
+    if let Some(path) = &model.path {
+        // The earlier service also took the name of a repository here.
+        return Ok(match RepositoryId::read(path.as_str()) {
+            Some(repository) => ModelSource::Repository(repository),
+            None => ModelSource::Folder(sources.path(path.as_str())),
+        });
     }
-
-    #[test]
-    fn without_a_file_the_pocket_model_is_served_with_its_own_window_and_sampling() {
-        let settings = load_with(None, &Environment::default()).unwrap().settings;
-        assert_eq!(settings.profile.model_id, "gemma-4-pocket");
-        assert_eq!(settings.profile.source, ModelSource::BuiltInPocket);
-        assert_eq!(settings.profile.context_window_tokens, 65_536);
-        assert_eq!(settings.profile.temperature, 0.0);
-        assert_eq!(settings.server.pinned_port, None);
-        assert_eq!(settings.worker.idle_unload_ms, Some(300_000));
+    if let Some(repository) = &model.repository {
+        return Ok(ModelSource::Repository(repository.clone()));
     }
-
-    #[test]
-    fn a_local_model_gets_the_general_defaults_not_those_of_pocket() {
-        let settings = local(r#"{"model":{"id":"mine","path":"/models/mine"}}"#).unwrap().settings;
-        assert_eq!(settings.profile.source, ModelSource::Folder("/models/mine".into()));
-        assert_eq!(settings.profile.context_window_tokens, 32_768);
-        assert_eq!(settings.profile.temperature, 0.7);
-    }
-
-    #[test]
-    fn an_unknown_key_is_reported_with_its_path_and_does_not_stop_the_server() {
-        let loaded = local(r#"{"server":{"prot":4018},"colour":"red"}"#).unwrap();
-        assert_eq!(loaded.unknown_keys, ["server.prot", "colour"]);
-    }
-
-    #[test]
-    fn an_ill_typed_value_names_file_path_and_expectation() {
-        let message = local(r#"{"worker":{"queue":{"maxDepth":"four"}}}"#).unwrap_err().to_string();
-        assert!(message.contains("local.json"), "{message}");
-        assert!(message.contains("worker.queue.maxDepth"), "{message}");
-        assert!(message.contains("u32"), "{message}");
-    }
-
-    #[test]
-    fn a_torn_file_is_refused_whole() {
-        assert!(matches!(local(r#"{"server":{"port":40"#), Err(ConfigError::Invalid { .. })));
-        assert!(matches!(local(r#"{} trailing"#), Err(ConfigError::Invalid { .. })));
-    }
-
-    #[test]
-    fn the_environment_pins_the_port_over_the_file() {
-        let environment = Environment { port: Some("5001".into()), log: None };
-        let loaded = load_with(Some(r#"{"server":{"port":5000}}"#), &environment).unwrap();
-        assert_eq!(loaded.settings.server.pinned_port, Some(5001));
-    }
-
-    #[test]
-    fn an_impossible_port_in_the_environment_names_the_variable() {
-        for found in ["0", "70000", "abc", "-1"] {
-            let environment = Environment { port: Some(found.into()), log: None };
-            let message = load_with(None, &environment).unwrap_err().to_string();
-            assert!(message.contains("HANGAR_PORT") && message.contains(found), "{message}");
+    match shipped {
+        Some(shipped) if shipped.as_str() == DEFAULT_PROFILE => Ok(ModelSource::BuiltInPocket),
+        Some(_) => Ok(ModelSource::Unnamed),
+        None => {
+            let path = format!("profiles.{id}.model.path");
+            Err(ConfigError::at(
+                &sources.local_file,
+                path,
+                "expected a folder, or a repository at model.repo",
+            ))
         }
     }
+}
 
-    #[test]
-    fn impossible_values_name_their_path() {
-        for (text, path) in [
-            (r#"{"server":{"host":"0.0.0.0"}}"#, "server.host"),
-            (r#"{"server":{"port":0}}"#, "server.port"),
-            (r#"{"model":{"sampling":{"temperature":3}}}"#, "model.sampling.temperature"),
-            (r#"{"model":{"sampling":{"topP":0}}}"#, "model.sampling.topP"),
-            (r#"{"model":{"maxOutputTokens":0}}"#, "model.maxOutputTokens"),
-            (r#"{"server":{"maxBodyMb":0}}"#, "server.maxBodyMb"),
-            (r#"{"model":{"path":""}}"#, "model.path"),
-        ] {
-            let message = local(text).unwrap_err().to_string();
-            assert!(message.contains(path), "{message}");
-        }
-    }
+fn modality_settings(
+    keys: raw::Modalities,
+    published: Option<Vec<crate::Modality>>,
+) -> Result<Modalities, ConfigError> {
+    let transcode = keys.audio.transcode.clone();
+    Ok(Modalities {
+        published,
+        text: policy(keys.text, "modalities.text.enabled")?,
+        image: policy(keys.image, "modalities.image.enabled")?,
+        audio: policy(plain(keys.audio), "modalities.audio.enabled")?,
+        video: policy(keys.video, "modalities.video.enabled")?,
+        document: policy(keys.document, "modalities.document.enabled")?,
+        transcode: Transcode {
+            enabled: need(transcode.enabled, "modalities.audio.transcode.enabled")?,
+            sample_rate_hz: need(transcode.sample_rate_hz, "modalities.audio.transcode.sampleRateHz")?
+                .get_u32(),
+        },
+        strict_capability_check: need(keys.strict_capability_check, "modalities.strictCapabilityCheck")?,
+    })
+}
+
+fn plain(keys: AudioKeys) -> ModalityKeys {
+    let AudioKeys { enabled, max_inputs, max_bytes_mb, allowed_mime_types, transport, .. } = keys;
+    ModalityKeys { enabled, max_inputs, max_bytes_mb, allowed_mime_types, transport }
+}
+
+fn policy(keys: ModalityKeys, path: &str) -> Result<ModalityPolicy, ConfigError> {
+    let types = keys.allowed_mime_types.unwrap_or_default();
+    Ok(ModalityPolicy {
+        enabled: need(keys.enabled, path)?,
+        max_inputs: keys.max_inputs.map(Whole::get_u32),
+        max_bytes: keys.max_bytes_mb.map(|mebibytes| bytes(mebibytes.get())),
+        allowed_mime_types: types.iter().map(|kind| kind.as_str().to_owned()).collect(),
+    })
+}
+
+fn worker_settings(worker: &raw::Worker, python: Option<PathBuf>) -> Result<WorkerSettings, ConfigError> {
+    let idle_enabled = need(worker.idle_unload.enabled, "worker.idleUnload.enabled")?;
+    let idle_ms = need(worker.idle_unload.idle_ms, "worker.idleUnload.idleMs")?.get();
+    let errors = need(worker.recycle.max_consecutive_errors, "worker.recycle.maxConsecutiveErrors")?;
+    Ok(WorkerSettings {
+        startup_timeout_ms: need(worker.startup_timeout_ms, "worker.startupTimeoutMs")?.get(),
+        request_timeout_ms: need(worker.request_timeout_ms, "worker.requestTimeoutMs")?.get(),
+        probe_timeout_ms: need(worker.probe_timeout_ms, "worker.probeTimeoutMs")?.get(),
+        lazy_load: need(worker.lazy_load, "worker.lazyLoad")?,
+        queue_max_wait_ms: need(worker.queue.max_wait_ms, "worker.queue.maxWaitMs")?.get(),
+        queue_max_depth: need(worker.queue.max_depth, "worker.queue.maxDepth")?.get_u32(),
+        idle_unload_ms: idle_enabled.then_some(idle_ms),
+        max_consecutive_errors: errors.get_u32(),
+        cooldown_ms: need(worker.recycle.cooldown_ms, "worker.recycle.cooldownMs")?.get(),
+        python_executable: python,
+    })
+}
+
+fn session_settings(sessions: &raw::Sessions) -> Result<SessionSettings, ConfigError> {
+    Ok(SessionSettings {
+        ttl_s: need(sessions.ttl_s, "sessions.ttl_s")?.get(),
+        max_turns: need(sessions.max_turns, "sessions.max_turns")?.get_u32(),
+        max_context_tokens: need(sessions.max_context_tokens, "sessions.max_context_tokens")?.get_u32(),
+        audio_seconds_per_turn: need(sessions.audio_seconds_per_turn, "sessions.audio_seconds_per_turn")?
+            .get(),
+        reaper_interval_s: need(sessions.reaper_interval_s, "sessions.reaperIntervalS")?.get(),
+        max_sessions: need(sessions.max_sessions, "sessions.maxSessions")?.get_u32(),
+        durable: need(sessions.durable, "sessions.durable")?,
+    })
+}
+
+/// Whatever the defaults name is there; a key that they forget is our mistake, and said as such.
+fn need<T>(value: Option<T>, path: &str) -> Result<T, ConfigError> {
+    value.ok_or_else(|| ConfigError::at(shipped::DEFAULT_FILE, path, "expected a value"))
+}
+
+fn bytes(mebibytes: u64) -> usize {
+    usize::try_from(mebibytes * MEBIBYTE).unwrap_or(usize::MAX)
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the range was checked; only precision is lost")]
+fn narrow(number: f64) -> f32 {
+    number as f32
 }

@@ -75,9 +75,9 @@ impl Host {
             url: url.clone(),
             version: VERSION.to_owned(),
         })?;
-        let launcher = Arc::new(RuntimeLauncher::new(resources.clone(), home, &settings));
-        let worker =
-            WorkerHandle::spawn(limits(&settings.worker), load_order(&resources, &settings), launcher);
+        let profile = settings.profiles.default_profile();
+        let launcher = Arc::new(RuntimeLauncher::new(resources.clone(), home, profile));
+        let worker = WorkerHandle::spawn(limits(&profile.worker), load_order(&resources, profile), launcher);
         let server = Server::builder(settings, worker).port(port).page_dir(resources.page_dir()).build();
         Ok(Self { instance, server, sockets, url, notes })
     }

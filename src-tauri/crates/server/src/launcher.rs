@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock};
 use std::time::SystemTime;
 
-use hangar_config::{Home, ModelSource, Settings, WorkerSettings};
+use hangar_config::{Home, ModelSource, Profile, WorkerSettings};
 use hangar_protocol::WorkerFault;
 use hangar_provision::{
     Expected, ProvisionError, Resources, Runtime, inspect_foreign, runtime, verify_pocket, worker_environment,
@@ -40,13 +40,13 @@ struct LookedAt {
 type Changed = [Option<SystemTime>; 2];
 
 impl RuntimeLauncher {
-    /// A launcher for these settings.
-    pub fn new(resources: Resources, home: &Home, settings: &Settings) -> Self {
+    /// A launcher for this profile.
+    pub fn new(resources: Resources, home: &Home, profile: &Profile) -> Self {
         Self {
             resources,
             runtimes_dir: home.runtimes_dir(),
-            own_python: settings.worker.python_executable.clone(),
-            model: settings.profile.source.clone(),
+            own_python: profile.worker.python_executable.clone(),
+            model: profile.source.clone(),
             looked_at: Mutex::new(None),
             expected: OnceLock::new(),
         }
@@ -115,13 +115,15 @@ pub fn limits(worker: &WorkerSettings) -> Limits {
     }
 }
 
-/// The model of these settings as a worker is told to load it.
-pub fn load_order(resources: &Resources, settings: &Settings) -> LoadOrder {
-    let model_dir = match &settings.profile.source {
+/// The model of this profile as a worker is told to load it.
+pub fn load_order(resources: &Resources, profile: &Profile) -> LoadOrder {
+    let model_dir = match &profile.source {
         ModelSource::BuiltInPocket => resources.pocket_model_dir(),
         ModelSource::Folder(folder) => folder.clone(),
+        ModelSource::Repository(repository) => PathBuf::from(repository.as_str()),
+        ModelSource::Unnamed => PathBuf::new(),
     };
-    let context_window_tokens = settings.profile.context_window_tokens;
+    let context_window_tokens = profile.context_window_tokens;
     LoadOrder { model_dir, context_window_tokens, prefill_chunk_tokens: None }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use hangar_config::{ConfigError, Environment, Home, HomeError, Settings};
+use hangar_config::{Adjustment, ConfigError, Environment, Home, HomeError, Settings, UnknownKey};
 use hangar_provision::{ProvisionError, Resources};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
@@ -15,8 +15,16 @@ use crate::server::Wish;
 pub struct Start {
     home: Home,
     settings: Settings,
-    unknown_keys: Vec<String>,
+    noticed: Noticed,
     resources: Resources,
+}
+
+/// What was noticed in the local file; told once the log is set up.
+#[derive(Clone, Debug)]
+struct Noticed {
+    file: PathBuf,
+    unknown_keys: Vec<UnknownKey>,
+    adjustments: Vec<Adjustment>,
 }
 
 /// Why there is nothing to serve.
@@ -40,10 +48,8 @@ impl StartError {
     /// What a person can do, where the message does not say so itself.
     pub fn cure(&self) -> Option<String> {
         match self {
-            Self::Home(_) | Self::Config(ConfigError::Environment { .. }) => None,
-            Self::Config(ConfigError::Invalid { .. } | ConfigError::Unreadable { .. }) => {
-                Some("mend or remove the file".to_owned())
-            }
+            Self::Home(_) => None,
+            Self::Config(error) => error.cure(),
             Self::Resources(error) => error.hint(),
             Self::Host(error) => error.cure(),
         }
@@ -58,10 +64,11 @@ impl Start {
     pub fn from_environment() -> Result<Self, StartError> {
         let home = Home::from_environment(variable)?;
         home.prepare()?;
-        let environment = Environment { port: variable("HANGAR_PORT"), log: variable("HANGAR_LOG") };
-        let loaded = hangar_config::load(&home, &environment)?;
+        let loaded = hangar_config::load(&home, &Environment::read(variable))?;
         let resources = Resources::locate()?;
-        Ok(Self { home, settings: loaded.settings, unknown_keys: loaded.unknown_keys, resources })
+        let noticed =
+            Noticed { file: loaded.file, unknown_keys: loaded.unknown_keys, adjustments: loaded.adjustments };
+        Ok(Self { home, settings: loaded.settings, noticed, resources })
     }
 
     /// Pins the port, if one is given, over whatever the settings say.
@@ -86,8 +93,12 @@ impl Start {
     /// # Errors
     /// [`StartError::Host`] names who has the folder or the port.
     pub async fn open(self) -> Result<Host, StartError> {
-        for key in &self.unknown_keys {
-            tracing::warn!(key, file = %self.home.local_config().display(), "a key that nobody reads");
+        let file = self.noticed.file.display();
+        for key in &self.noticed.unknown_keys {
+            tracing::warn!(%file, "{key}");
+        }
+        for adjustment in &self.noticed.adjustments {
+            tracing::warn!(%file, "{adjustment}");
         }
         Ok(Host::open(&self.home, self.settings, self.resources).await?)
     }

@@ -6,7 +6,7 @@ mod talk;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use hangar_config::{Home, ModelSource, Settings};
+use hangar_config::{Home, Profile};
 use hangar_provision::Resources;
 use hangar_server::{RuntimeLauncher, limits, load_order};
 use hangar_supervisor::WorkerHandle;
@@ -44,7 +44,7 @@ async fn check_self(options: &CheckSelf) -> Result<ExitCode, Failure> {
     let home = place::home()?;
     let resources = Resources::locate()?;
     let canaries = canary::read(&resources.pocket_dir().join("canary"))?;
-    let worker = spawn(&home, place::settings(&home)?.settings, resources);
+    let worker = spawn(&home, &pocket(&home)?, resources);
     let mut rows = Vec::with_capacity(canaries.len());
     for canary in &canaries {
         let begun = Instant::now();
@@ -63,12 +63,18 @@ async fn check_self(options: &CheckSelf) -> Result<ExitCode, Failure> {
     Ok(if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// A worker of this command's own, with the built-in model whatever model is configured.
-fn spawn(home: &Home, mut settings: Settings, resources: Resources) -> WorkerHandle {
-    settings.profile.source = ModelSource::BuiltInPocket;
-    let order = load_order(&resources, &settings);
-    let launcher = Arc::new(RuntimeLauncher::new(resources, home, &settings));
-    WorkerHandle::spawn(limits(&settings.worker), order, launcher)
+/// The built-in model, whatever model is configured, run as the default profile is.
+fn pocket(home: &Home) -> Result<Profile, Failure> {
+    let worker = place::settings(home)?.settings.profiles.default_profile().worker.clone();
+    let shipped = hangar_config::built_in(home)?;
+    Ok(Profile { worker, ..shipped.profiles.default_profile().clone() })
+}
+
+/// A worker of this command's own.
+fn spawn(home: &Home, profile: &Profile, resources: Resources) -> WorkerHandle {
+    let order = load_order(&resources, profile);
+    let launcher = Arc::new(RuntimeLauncher::new(resources, home, profile));
+    WorkerHandle::spawn(limits(&profile.worker), order, launcher)
 }
 
 fn row(canary: &canary::Canary, found: Result<talk::Found, String>, ms: u64) -> Row {

@@ -94,11 +94,11 @@ fn read_tokens(field: &Field<'_>) -> Result<u32, ApiError> {
 
 fn read_sampling(root: &Field<'_>, profile: &Profile) -> Result<Sampling, ApiError> {
     let temperature = match root.get("temperature") {
-        None => profile.temperature,
+        None => profile.sampling.temperature,
         Some(field) => narrow(field.number("a number from 0 to 2", |found| (0.0..=2.0).contains(&found))?),
     };
     let top_p = match root.get("top_p") {
-        None => profile.top_p,
+        None => profile.sampling.top_p,
         Some(field) => {
             narrow(field.number("a number over 0 and at most 1", |found| found > 0.0 && found <= 1.0)?)
                 .max(f32::MIN_POSITIVE)

@@ -28,7 +28,7 @@ pub(crate) async fn complete(State(app): State<App>, request: Request) -> Result
     let bytes = body::read(content, app.settings.server.max_body_bytes).await?;
     // Only now is there an answer to wait for: a body that never ends must not hold up the service's end.
     let flight = app.flights.begin()?;
-    let wanted = request::read(&json::parse(&bytes)?, &app.settings.profile)?;
+    let wanted = request::read(&json::parse(&bytes)?, app.settings.profiles.default_profile())?;
     drop(bytes);
     let prompt = render(&wanted)?;
     let (start, reply) = begin(&app, &wanted, prompt)
@@ -37,7 +37,7 @@ pub(crate) async fn complete(State(app): State<App>, request: Request) -> Result
     let envelope = Envelope {
         id: format!("chatcmpl-{}", ident::random(29)),
         created: unix_seconds(),
-        model: app.settings.profile.model_id.clone(),
+        model: app.settings.profiles.default_profile().model_id.clone(),
     };
     let talk = Talk { app, arrived, start, reply, answer: Answer::new(), flight, envelope };
     if wanted.stream { Ok(talk.stream(wanted.include_usage)) } else { talk.whole().await }

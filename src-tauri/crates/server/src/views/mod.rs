@@ -97,14 +97,14 @@ impl Worker {
         Self {
             state: snapshot.state,
             loaded: reach(settings, snapshot) == Reach::Now,
-            model_id: settings.profile.model_id.clone(),
+            model_id: settings.profiles.default_profile().model_id.clone(),
             pid: snapshot.pid,
             last_error: snapshot.last_failure.as_ref().map(explained),
             last_failure_kind: snapshot.last_failure.as_ref().map(Cause::kind),
             cooldown_remaining_s: until.map_or(0.0, |left| round_ms(left.as_secs_f64())),
             consecutive_failures: snapshot.consecutive_failures,
-            idle_unload_enabled: settings.worker.idle_unload_ms.is_some(),
-            idle_unload_threshold_s: settings.worker.idle_unload_ms.map(seconds),
+            idle_unload_enabled: settings.profiles.default_profile().worker.idle_unload_ms.is_some(),
+            idle_unload_threshold_s: settings.profiles.default_profile().worker.idle_unload_ms.map(seconds),
             idle_seconds: idle.map(|idle| round_ms(idle.as_secs_f64())),
             queue_depth: snapshot.queue_depth,
             queue_max_depth: snapshot.queue_max_depth,
@@ -135,7 +135,7 @@ struct Model {
 
 impl Models {
     pub(crate) fn look(settings: &Settings, snapshot: &Snapshot, created: u64) -> Self {
-        let profile = &settings.profile;
+        let profile = settings.profiles.default_profile();
         let model = Model {
             id: profile.model_id.clone(),
             object: "model",
@@ -215,7 +215,10 @@ fn reach(settings: &Settings, snapshot: &Snapshot) -> Reach {
             Reach::AfterLoad
         }
         // A demand in the first short waits is queued; in a cool-down it is refused.
-        StateWord::Backoff if snapshot.consecutive_failures < settings.worker.max_consecutive_errors => {
+        StateWord::Backoff
+            if snapshot.consecutive_failures
+                < settings.profiles.default_profile().worker.max_consecutive_errors =>
+        {
             Reach::AfterLoad
         }
         StateWord::Backoff | StateWord::Failed | StateWord::Closed => Reach::Never,

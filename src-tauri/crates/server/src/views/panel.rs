@@ -162,6 +162,7 @@ pub(crate) struct Readings {
 impl Fixed {
     pub(crate) fn new(settings: &Settings, port: u16, started_at: u64) -> Self {
         let url = format!("http://127.0.0.1:{port}");
+        let profile = settings.profiles.default_profile();
         let service = ServiceView {
             name: SERVICE.to_owned(),
             version: VERSION.to_owned(),
@@ -172,11 +173,11 @@ impl Fixed {
         };
         Self {
             service,
-            model_id: settings.profile.model_id.clone(),
-            demonstration: settings.profile.source == ModelSource::BuiltInPocket,
-            context_window_tokens: settings.profile.context_window_tokens,
-            max_output_tokens: settings.profile.max_output_tokens,
-            idle_unload_s: settings.worker.idle_unload_ms.map(super::seconds),
+            model_id: profile.model_id.clone(),
+            demonstration: profile.source == ModelSource::BuiltInPocket,
+            context_window_tokens: profile.context_window_tokens,
+            max_output_tokens: profile.max_output_tokens,
+            idle_unload_s: profile.worker.idle_unload_ms.map(super::seconds),
         }
     }
 }

@@ -68,6 +68,7 @@ struct Governor {
 impl Stats {
     pub(crate) fn look(settings: &Settings, port: u16, snapshot: &Snapshot, now: Instant) -> Self {
         let model = snapshot.model.as_ref();
+        let profile = settings.profiles.default_profile();
         Self {
             worker: WorkerDetail {
                 worker: Worker::look(settings, snapshot, now),
@@ -87,16 +88,16 @@ impl Stats {
             config: Config {
                 port,
                 max_body_mb: settings.server.max_body_bytes / (1024 * 1024),
-                context_window_tokens: settings.profile.context_window_tokens,
-                max_output_tokens: settings.profile.max_output_tokens,
-                temperature: settings.profile.temperature,
-                top_p: settings.profile.top_p,
-                startup_timeout_ms: settings.worker.startup_timeout_ms,
-                request_timeout_ms: settings.worker.request_timeout_ms,
-                queue_max_depth: settings.worker.queue_max_depth,
-                queue_max_wait_ms: settings.worker.queue_max_wait_ms,
-                max_consecutive_errors: settings.worker.max_consecutive_errors,
-                cooldown_ms: settings.worker.cooldown_ms,
+                context_window_tokens: profile.context_window_tokens,
+                max_output_tokens: profile.max_output_tokens,
+                temperature: profile.sampling.temperature,
+                top_p: profile.sampling.top_p,
+                startup_timeout_ms: profile.worker.startup_timeout_ms,
+                request_timeout_ms: profile.worker.request_timeout_ms,
+                queue_max_depth: profile.worker.queue_max_depth,
+                queue_max_wait_ms: profile.worker.queue_max_wait_ms,
+                max_consecutive_errors: profile.worker.max_consecutive_errors,
+                cooldown_ms: profile.worker.cooldown_ms,
             },
             governor: Governor {
                 enabled: false,

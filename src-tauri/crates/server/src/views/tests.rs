@@ -2,35 +2,18 @@
 
 use std::time::Duration;
 
-use hangar_config::{ModelSource, Profile, ServerSettings, WorkerSettings};
+use hangar_config::Home;
 use hangar_protocol::{ModelFacts, Phase, WorkerFault};
 use hangar_supervisor::Counters;
 
 use super::*;
 
 fn settings() -> Settings {
-    Settings {
-        server: ServerSettings { pinned_port: None, max_body_bytes: 64 * 1024 * 1024 },
-        profile: Profile {
-            model_id: "gemma-4-pocket".into(),
-            source: ModelSource::BuiltInPocket,
-            context_window_tokens: 65_536,
-            max_output_tokens: 8192,
-            temperature: 0.0,
-            top_p: 0.5,
-        },
-        worker: WorkerSettings {
-            startup_timeout_ms: 120_000,
-            request_timeout_ms: 1_800_000,
-            queue_max_wait_ms: 600_000,
-            queue_max_depth: 4,
-            idle_unload_ms: Some(300_000),
-            max_consecutive_errors: 3,
-            cooldown_ms: 15_000,
-            python_executable: None,
-        },
-        log_level: "info".into(),
-    }
+    let folder = "/nowhere".to_owned();
+    let home = Home::from_environment(|name| (name == "HANGAR_HOME").then(|| folder.clone())).unwrap();
+    let mut settings = hangar_config::built_in(&home).unwrap();
+    settings.profiles.default_profile_mut().sampling.top_p = 0.5;
+    settings
 }
 
 fn snapshot(state: StateWord) -> Snapshot {

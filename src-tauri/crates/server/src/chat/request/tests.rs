@@ -1,20 +1,19 @@
 //! What a chat request must hold, and what it is refused for.
 
-use hangar_config::ModelSource;
+use hangar_config::Home;
 use hangar_gemma::{Part, Role};
 use serde_json::json;
 
 use super::*;
 
 fn profile() -> Profile {
-    Profile {
-        model_id: "gemma-4-pocket".into(),
-        source: ModelSource::BuiltInPocket,
-        context_window_tokens: 4096,
-        max_output_tokens: 8192,
-        temperature: 0.25,
-        top_p: 0.5,
-    }
+    let folder = "/nowhere".to_owned();
+    let home = Home::from_environment(|name| (name == "HANGAR_HOME").then(|| folder.clone())).unwrap();
+    let mut profile = hangar_config::built_in(&home).unwrap().profiles.default_profile().clone();
+    profile.context_window_tokens = 4096;
+    profile.sampling.temperature = 0.25;
+    profile.sampling.top_p = 0.5;
+    profile
 }
 
 fn with(fields: Value) -> Result<ChatRequest, ApiError> {
