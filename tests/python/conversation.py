@@ -63,7 +63,7 @@ def pieces(answer: Sequence[frames.FromWorker]) -> list[frames.Piece]:
 
 def written(answer: Sequence[frames.FromWorker]) -> str:
     """An answer as one string, control tokens by their names."""
-    return "".join(piece.text if isinstance(piece, frames.Text) else piece.token for piece in pieces(answer))
+    return "".join(piece.token if isinstance(piece, frames.Control) else piece.text for piece in pieces(answer))
 
 
 def finished(answer: Sequence[frames.FromWorker]) -> frames.Finished:

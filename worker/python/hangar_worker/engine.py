@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import mlx.core as mx
 
@@ -10,7 +10,7 @@ from hangar_worker import chunks
 from hangar_worker.faults import CancelledError, Engine, FaultError
 from hangar_worker.media import AudioInput, ImageInput, MediaInput
 from hangar_worker.prompt import TokenPrompt
-from hangar_worker.sampling import Sampler
+from hangar_worker.sampling import Choice, Chooser
 
 Watch = Callable[[int, int], bool]
 """Told (done, total) after every chunk; answers whether to stop."""
@@ -110,28 +110,37 @@ class AutoregressiveEngine:
         """The last token's logits after the whole prompt in one pass over an empty cache, not yet evaluated."""
         return self._chunk(prompt, self.new_cache(), 0, prompt.tokens)
 
-    def decode(self, logits: mx.array, cache: list[Any], sample: Sampler, max_tokens: int) -> Iterator[int]:
-        """Token ids, the next one being computed while the caller handles the present one.
+    def decode(
+        self, logits: mx.array, cache: list[Any], chooser: Chooser, max_tokens: int
+    ) -> Iterator[tuple[int, Choice]]:
+        """Tokens with how they were chosen, the next one being computed while the caller handles the present one.
 
         The first token is handed over before anything is prepared for the second: its time is the one a person
-        waits for.
+        waits for. Where the next choice has to know the present token, only its logits are computed meanwhile.
+
+        Raises:
+            FaultError: when the chooser cannot go on.
         """
-        token = sample(logits)
-        mx.async_eval(token)
+        choice = chooser.choose(logits)
         for made in range(1, max_tokens + 1):
-            following = self._following(token, cache, sample) if 1 < made < max_tokens else None
-            yield cast("int", token.item())
-            if made == max_tokens:
+            following = self._following(choice, cache, chooser) if 1 < made < max_tokens else None
+            token = choice.id
+            chooser.took(token)
+            yield token, choice
+            if made == max_tokens or chooser.is_over:
                 return
             if made % _CACHE_STATE_EVERY_TOKENS == 0:
                 mx.eval([layer.state for layer in cache])
-            token = self._following(token, cache, sample) if following is None else following
+            following = self._following(choice, cache, chooser) if following is None else following
+            choice = following if isinstance(following, Choice) else chooser.choose(following)
 
-    def _following(self, token: mx.array, cache: list[Any], sample: Sampler) -> mx.array:
-        logits: mx.array = self._language(token[None], cache=cache, logits_to_keep=1).logits[:, -1, :]
-        following = sample(logits)
-        mx.async_eval(following)
-        return following
+    def _following(self, choice: Choice, cache: list[Any], chooser: Chooser) -> Choice | mx.array:
+        """The next choice, or the logits to choose from once the present token is known."""
+        logits: mx.array = self._language(choice.token[None], cache=cache, logits_to_keep=1).logits[:, -1, :]
+        if not chooser.waits:
+            return chooser.choose(logits)
+        mx.async_eval(logits)
+        return logits
 
     def _chunk(self, prompt: Embedded, cache: list[Any], first: int, last: int) -> mx.array:
         more = {} if prompt.types is None else {"mm_token_type_ids": prompt.types[:, first:last]}

@@ -136,7 +136,7 @@ class Service:
         log.event(
             "info", "finished", request=request, reason=answer.reason, prompt_tokens=tokens, completion_tokens=made
         )
-        send(pipe, frames.Finished(request, answer.reason, use, timings, session.memory(), ()))
+        send(pipe, frames.Finished(request, answer.reason, use, timings, session.memory(), sampler.warnings))
 
 
 def _fault(error: Exception, doing: str, *, has_prompt: bool) -> Fault:

@@ -1,18 +1,29 @@
 """One loaded model and what can be asked of it."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
 from hangar_worker import exactness, frames, load, memory, sampling, warmup
+from hangar_worker.constraint import Constraint, Grammars
 from hangar_worker.engine import AutoregressiveEngine, Watch
 from hangar_worker.faults import CancelledError
+from hangar_worker.output import Output
 from hangar_worker.prompt import Room, TokenPrompt, tokenize
-from hangar_worker.sampling import Sampler
-from hangar_worker.tokens import PieceDecoder
+from hangar_worker.sampling import Chooser
 
 Progress = Callable[[frames.Phase, int, int], None]
 Step = tuple[int, tuple[frames.Piece, ...]]
+
+
+@dataclass(frozen=True)
+class Sampler:
+    """A checked order to choose tokens, its grammar compiled, and what of the grammar is not enforced."""
+
+    chosen: frames.Sampling
+    constraint: Constraint | None
+    warnings: tuple[str, ...]
 
 
 class Answer:
@@ -35,6 +46,7 @@ class Session:
         """Binds a loaded model to its engine; `open` does the work before."""
         self._model = model
         self._engine = engine
+        self._grammars = Grammars(model.vocabulary, model.vocabulary_tokens, model.end_tokens)
         self.window_tokens = window_tokens
         self.facts = frames.ModelFacts(
             model_type=str(model.network.model_type),
@@ -69,8 +81,15 @@ class Session:
         memory.trim()
 
     def sampler(self, chosen: frames.Sampling) -> Sampler:
-        """Checks and builds a sampler."""
-        return sampling.sampler(chosen)
+        """Checks an order and compiles its grammar.
+
+        Raises:
+            FaultError: `sampling_invalid` naming the field.
+        """
+        sampling.check(chosen)
+        if chosen.grammar is None:
+            return Sampler(chosen, None, ())
+        return Sampler(chosen, *self._grammars.compile(chosen.grammar, chosen.thought))
 
     def tokenize(
         self, prompt: frames.Prompt, max_tokens: int = 0, stop: Callable[[], bool] = lambda: False
@@ -95,23 +114,32 @@ class Session:
 
         def steps(answer: Answer) -> Iterator[Step]:
             cache = self._engine.new_cache()
-            pieces = PieceDecoder(self._model.vocabulary)
+            output = Output(self._model.vocabulary, sampler.chosen)
+            chooser = Chooser(
+                sampler.chosen,
+                prompt_ids=prompt.ids,
+                control_ids=self._model.vocabulary.control_ids,
+                constraint=sampler.constraint,
+            )
             made = 0
             try:
                 logits = self._engine.prefill(self._engine.embed(prompt), cache, watch=watch)
             except CancelledError:
                 answer.reason = "cancelled"
                 return
-            for token in self._engine.decode(logits, cache, sampler, max_tokens):
+            for token, choice in self._engine.decode(logits, cache, chooser, max_tokens):
                 made += 1
-                yield made, tuple(pieces.push(token))
-                if token in self._model.end_tokens:
+                yield made, output.push(choice, token)
+                if output.stopped:
+                    answer.reason = "stop_text"
+                    break
+                if token in self._model.end_tokens or chooser.is_over:
                     answer.reason = "stop"
                     break
                 if stop():
                     answer.reason = "cancelled"
                     break
-            if rest := pieces.finish():
-                yield made, tuple(rest)
+            if rest := output.finish():
+                yield made, rest
 
         return Answer(steps)

@@ -3,7 +3,7 @@
 import codecs
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from tokenizers import Tokenizer
@@ -71,6 +71,16 @@ class Vocabulary:
     def control_name(self, token: int) -> str | None:
         """Name of a control token, or nothing when the id is text."""
         return self._control_names.get(token)
+
+    @property
+    def control_ids(self) -> Collection[int]:
+        """Ids of every token that is no text."""
+        return self._control_names.keys()
+
+    def token_bytes(self, token: int) -> bytes:
+        """What a text token adds to the text; the name of a control token."""
+        name = self.control_name(token)
+        return self.text_bytes(token) if name is None else name.encode()
 
     def text_bytes(self, token: int) -> bytes:
         """What a text token adds to the text; a byte token adds one byte."""

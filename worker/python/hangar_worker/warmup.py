@@ -12,13 +12,13 @@ from hangar_worker.engine import AutoregressiveEngine, Embedded
 from hangar_worker.load import LoadedModel
 from hangar_worker.media import AudioInput, ImageInput
 from hangar_worker.prompt import Span, TokenPrompt
-from hangar_worker.sampling import sampler
+from hangar_worker.sampling import Chooser
 
 # Measuring stops here: a slow machine keeps the best size seen so far.
 _BUDGET_SECONDS = 3.0
 _ROUNDS = 2
 _BASE_TOKENS = 512
-_GREEDY = frames.Sampling(temperature=0.0, top_p=1.0, seed=None)
+_GREEDY = frames.Sampling(temperature=0.0)
 
 
 def run(model: LoadedModel, window_tokens: int, asked: int | None, progress: Callable[[int, int], None]) -> int:
@@ -30,7 +30,7 @@ def run(model: LoadedModel, window_tokens: int, asked: int | None, progress: Cal
     progress(1, steps)
     embedded = engine.embed(_words(model, 16))
     cache = engine.new_cache()
-    for _ in engine.decode(engine.prefill(embedded, cache), cache, sampler(_GREEDY), 3):
+    for _ in engine.decode(engine.prefill(embedded, cache), cache, Chooser(_GREEDY), 3):
         pass
     progress(2, steps)
     chosen = asked or _measure(engine, model, window_tokens)
