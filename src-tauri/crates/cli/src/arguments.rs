@@ -110,6 +110,29 @@ pub(crate) enum Check {
     /// Ask the built-in model what it must know, through a real worker: recall, tool call, image, speech, exactness.
     #[command(name = "self")]
     Itself(CheckSelf),
+    /// Follow a running server's words and codes through load, answer and unload.
+    #[command(after_help = "Example:\n  hangar check ready --profile pocket --json")]
+    Ready(Target),
+    /// Kill the worker of a running server in mid-answer, and ask again.
+    #[command(after_help = "Example:\n  hangar check recovery --url http://127.0.0.1:4017")]
+    Recovery(Target),
+    /// Halt the worker of a running server in mid-answer, wait for the typed end, and ask again.
+    #[command(after_help = "Example:\n  hangar check timeout --json")]
+    Timeout(Target),
+}
+
+/// A running server, and what to say of it.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Target {
+    /// Address of the server; without it the one of this HANGAR_HOME.
+    #[arg(long, value_name = "URL")]
+    pub(crate) url: Option<String>,
+    /// Profile to ask; without it the default one.
+    #[arg(long, value_name = "PROFILE")]
+    pub(crate) profile: Option<String>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Clone, Debug, Args)]
@@ -123,6 +146,24 @@ pub(crate) struct CheckSelf {
 pub(crate) enum Bench {
     /// What the server adds to the engine: time to first text, tokens a second, start, memory.
     Overhead(Overhead),
+    /// Recovery after a kill, refusals of a full queue, and ten thousand requests in a row.
+    Control(Control),
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Control {
+    /// Interleaved rounds of kill and cold load; each figure is the median of them.
+    #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) rounds: u32,
+    /// Requests of the long run, after a tenth as many to warm up.
+    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(10..))]
+    pub(crate) requests: u32,
+    /// Server with a scripted worker (`fake-server` of the tests); without it the long run is left out.
+    #[arg(long, value_name = "PROGRAM")]
+    pub(crate) scripted_server: Option<PathBuf>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Clone, Debug, Args)]

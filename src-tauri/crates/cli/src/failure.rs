@@ -73,6 +73,33 @@ pub(crate) enum Failure {
     /// A server has the lock but does not say who it is.
     #[error("a server has this HANGAR_HOME, but does not say who it is")]
     Nameless,
+    /// No server runs.
+    #[error("no server runs in this HANGAR_HOME")]
+    NotRunning,
+    /// The server refuses with a status.
+    #[error("{url} answered {status}: {what}")]
+    Refused {
+        /// The address.
+        url: String,
+        /// HTTP status.
+        status: u16,
+        /// What the answer said.
+        what: String,
+    },
+    /// There is no worker process to do something to.
+    #[error("there is no worker process: its state is {state}")]
+    NoWorker {
+        /// Word of its state.
+        state: String,
+    },
+    /// The worker's process takes no signal from us.
+    #[error("process {pid} takes no signal: {source}")]
+    NotSignalled {
+        /// The process.
+        pid: i32,
+        /// What the system said.
+        source: io::Error,
+    },
     /// The server cannot be told to end.
     #[error("process {pid} cannot be told to end: {source}")]
     NotTold {
@@ -122,6 +149,11 @@ impl Failure {
                 Some(format!("end it with `kill -9 {pid}`: its worker ends by itself"))
             }
             Self::Nameless => Some("wait a moment and try again".to_owned()),
+            Self::NotRunning => Some("start one with `hangar start`, or name one with --url".to_owned()),
+            Self::Refused { .. } | Self::NoWorker { .. } => None,
+            Self::NotSignalled { .. } => {
+                Some("run the check on the server's machine, as the user who started it".to_owned())
+            }
             Self::NotTold { .. } => Some("stop it as the user who started it".to_owned()),
             Self::NoAnswer { .. } => Some("try `hangar restart`".to_owned()),
             Self::Bench(_) => Some("run it from a checkout, after `npm start` worked there".to_owned()),

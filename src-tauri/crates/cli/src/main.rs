@@ -10,6 +10,7 @@ mod place;
 mod runtime;
 mod say;
 mod serve;
+mod service;
 mod state;
 
 use std::process::ExitCode;

@@ -1,25 +1,31 @@
 //! `hangar bench`: ratios against named peers in one run, never a judgement in a test.
 
+mod control;
 mod floor;
+mod folder;
 mod http;
 mod overhead;
 mod peer;
 mod report;
 mod served;
+mod soak;
 mod spread;
 mod words;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use crate::arguments::{Bench, Overhead};
+use report::Report;
+
+use crate::arguments::Bench;
 use crate::failure::Failure;
 use crate::say;
 
 /// Carries out one of the benches.
 pub(crate) fn bench(command: &Bench) -> Result<ExitCode, Failure> {
     match command {
-        Bench::Overhead(options) => measure_overhead(options),
+        Bench::Overhead(options) => Ok(say_report(&overhead::measure(options)?, options.json)),
+        Bench::Control(options) => Ok(say_report(&control::measure(options)?, options.json)),
     }
 }
 
@@ -52,12 +58,11 @@ pub(crate) enum BenchError {
     },
 }
 
-fn measure_overhead(options: &Overhead) -> Result<ExitCode, Failure> {
-    let report = overhead::measure(options)?;
-    if options.json {
-        say::line(&serde_json::to_string_pretty(&report).unwrap_or_default());
+fn say_report(report: &Report, as_json: bool) -> ExitCode {
+    if as_json {
+        say::line(&serde_json::to_string_pretty(report).unwrap_or_default());
     } else {
         say::line(&report.text());
     }
-    Ok(ExitCode::SUCCESS)
+    ExitCode::SUCCESS
 }

@@ -1,32 +1,30 @@
 //! `hangar bench overhead`: what the server adds to the engine, and how it stands beside mlx-vlm's own server.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use hangar_provision::{Expected, Resources, Runtime, runtime};
-use serde_json::json;
 use tokio::time::Instant;
 
 use super::BenchError;
 use super::floor::{Floor, script};
+use super::folder::{Folder, serve};
 use super::http::{Client, Streamed, get_ms};
 use super::peer::Peer;
 use super::report::{Bar, Report, Row};
-use super::served::{Served, resident_bytes};
+use super::served::resident_bytes;
 use super::spread::{Spread, quantile};
 use super::words::Words;
 use crate::arguments::Overhead;
 use crate::failure::Failure;
-use crate::{ask, place, say};
+use crate::{place, say};
 
 const DECODE_TOKENS: u32 = 200;
 const LENGTHS: [f64; 3] = [20.0, 670.0, 3000.0];
 const FLOOR: &str = "in-process engine";
 const UPSTREAM: &str = "mlx-vlm generate_step";
 const PEER: &str = "mlx_vlm.server --prefill-step-size 256";
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Measures everything in one run.
 pub(crate) fn measure(options: &Overhead) -> Result<Report, Failure> {
@@ -217,58 +215,4 @@ fn polling_rows(ours: &Client, url: &str, words: usize) -> Result<Vec<Row>, Benc
         }
     }
     Ok(rows)
-}
-
-/// A server of this program with a state folder of its own.
-fn serve(home: &Path, runtime: &Runtime, model: &Path) -> Result<(Served, String), Failure> {
-    let local = json!({ "model": { "id": "bench", "path": model, "contextWindowTokens": 65_536 },
-        "worker": { "idleUnload": { "enabled": false } } });
-    let config = home.join("local.json");
-    std::fs::write(&config, local.to_string()).map_err(|source| BenchError::File { path: config, source })?;
-    let program = std::env::current_exe()
-        .map_err(|source| BenchError::File { path: PathBuf::from("hangar"), source })?;
-    let mut command = Command::new(program);
-    command
-        .arg("serve")
-        .env("HANGAR_HOME", home)
-        .env("HANGAR_RUNTIME", &runtime.root)
-        .env_remove("HANGAR_PORT");
-    let mut served = Served::start("hangar", &mut command, home.join("serve.log"))?;
-    let mut url = None;
-    served.wait_until(PATIENCE, Duration::from_millis(2), || {
-        url = address(&home.join("serve.log"));
-        url.as_deref().is_some_and(ask::is_healthy)
-    })?;
-    let url = url.ok_or(BenchError::Answer { who: "hangar", what: "no address".into() })?;
-    Ok((served, url))
-}
-
-fn address(log: &Path) -> Option<String> {
-    let said = std::fs::read_to_string(log).ok()?;
-    said.lines().find_map(|line| line.strip_prefix("Hangar is listening on ")).map(str::to_owned)
-}
-
-/// A folder that goes away with the bench.
-struct Folder {
-    path: PathBuf,
-}
-
-impl Folder {
-    fn new() -> Result<Self, BenchError> {
-        let path = std::env::temp_dir().join(format!("hangar-bench-{}", std::process::id()));
-        std::fs::create_dir_all(&path).map_err(|source| BenchError::File { path: path.clone(), source })?;
-        Ok(Self { path })
-    }
-
-    fn home(&self, name: &str) -> Result<PathBuf, BenchError> {
-        let path = self.path.join(name);
-        std::fs::create_dir_all(&path).map_err(|source| BenchError::File { path: path.clone(), source })?;
-        Ok(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        drop(std::fs::remove_dir_all(&self.path));
-    }
 }

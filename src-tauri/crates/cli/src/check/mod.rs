@@ -1,26 +1,31 @@
-//! `hangar check self`: the built-in model is asked what it must know, through a real worker.
+//! `hangar check`: rows of what was expected and what was found, and an exit status.
 
 mod canary;
+mod itself;
+mod process;
+mod ready;
+mod recovery;
 mod talk;
+mod timeout;
+mod watch;
 
 use std::process::ExitCode;
-use std::sync::Arc;
 
-use hangar_config::{Home, Profile};
-use hangar_provision::Resources;
-use hangar_server::{RuntimeLauncher, limits, load_order};
-use hangar_supervisor::WorkerHandle;
 use serde::Serialize;
 use tokio::time::Instant;
 
-use crate::arguments::{Check, CheckSelf};
+use crate::arguments::{Check, Target};
 use crate::failure::Failure;
-use crate::{place, say};
+use crate::say;
+use crate::service::Service;
 
 /// Carries out one of the checks.
 pub(crate) async fn check(command: &Check) -> Result<ExitCode, Failure> {
     match command {
-        Check::Itself(options) => check_self(options).await,
+        Check::Itself(options) => itself::check_self(options).await,
+        Check::Ready(target) => of_a_service(target, ready::rows),
+        Check::Recovery(target) => of_a_service(target, recovery::rows),
+        Check::Timeout(target) => of_a_service(target, timeout::rows),
     }
 }
 
@@ -40,49 +45,31 @@ struct Outcome<'a> {
     rows: &'a [Row],
 }
 
-async fn check_self(options: &CheckSelf) -> Result<ExitCode, Failure> {
-    let home = place::home()?;
-    let resources = Resources::locate()?;
-    let canaries = canary::read(&resources.pocket_dir().join("canary"))?;
-    let worker = spawn(&home, &pocket(&home)?, resources);
-    let mut rows = Vec::with_capacity(canaries.len());
-    for canary in &canaries {
-        let begun = Instant::now();
-        let found = talk::ask(&worker, canary).await;
-        let ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-        rows.push(row(canary, found, ms));
+impl Row {
+    /// A row about something that began then and is over now.
+    fn since(began: Instant, name: &str, expected: &str, ok: bool, found: impl Into<String>) -> Self {
+        let ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        Self { name: name.to_owned(), ok, expected: expected.to_owned(), found: found.into(), ms }
     }
-    worker.shutdown().await;
+}
+
+fn of_a_service(
+    target: &Target,
+    rows: impl FnOnce(&Service) -> Result<Vec<Row>, Failure>,
+) -> Result<ExitCode, Failure> {
+    let rows = rows(&Service::find(target)?)?;
+    Ok(say_rows(&rows, target.json))
+}
+
+fn say_rows(rows: &[Row], as_json: bool) -> ExitCode {
     let ok = rows.iter().all(|row| row.ok);
-    if options.json {
-        let text = serde_json::to_string_pretty(&Outcome { ok, rows: &rows });
+    if as_json {
+        let text = serde_json::to_string_pretty(&Outcome { ok, rows });
         say::line(&text.unwrap_or_default());
     } else {
-        say::line(&say::table(&lines(&rows)));
+        say::line(&say::table(&lines(rows)));
     }
-    Ok(if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-}
-
-/// The built-in model, whatever model is configured, run as the default profile is.
-fn pocket(home: &Home) -> Result<Profile, Failure> {
-    let worker = place::settings(home)?.settings.profiles.default_profile().worker.clone();
-    let shipped = hangar_config::built_in(home)?;
-    Ok(Profile { worker, ..shipped.profiles.default_profile().clone() })
-}
-
-/// A worker of this command's own.
-fn spawn(home: &Home, profile: &Profile, resources: Resources) -> WorkerHandle {
-    let order = load_order(&resources, profile);
-    let launcher = Arc::new(RuntimeLauncher::new(resources, home, profile));
-    WorkerHandle::spawn(limits(&profile.worker), order, launcher)
-}
-
-fn row(canary: &canary::Canary, found: Result<talk::Found, String>, ms: u64) -> Row {
-    let (ok, found) = match found {
-        Ok(found) => (talk::satisfies(&canary.expected, &found), found.to_string()),
-        Err(what) => (false, what),
-    };
-    Row { name: canary.name.clone(), ok, expected: canary.expected.to_string(), found, ms }
+    if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 fn lines(rows: &[Row]) -> Vec<[String; 5]> {
