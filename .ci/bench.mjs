@@ -1,19 +1,33 @@
-// npm run bench -- [ARGS]: `hangar bench overhead` beside mlx-vlm's own server, which is installed first.
+// npm run bench -- [NAME] [ARGS]: `hangar bench NAME` (overhead unless said), with what it measures against made first.
 import { join } from "node:path";
-import { hangarEnvironment } from "./setup/builds.mjs";
-import { HANGAR } from "./setup/places.mjs";
+import { hangarEnvironment, scriptedServerStep } from "./setup/builds.mjs";
+import { BUILD, HANGAR } from "./setup/places.mjs";
 import { Problem } from "./setup/problem.mjs";
 import { become } from "./setup/program.mjs";
 import { sayProblem } from "./setup/say.mjs";
 import { setUp, steps } from "./setup/setup.mjs";
 import { peerFolder, peerStep } from "./setup/tools.mjs";
 
+const BENCHES = {
+  overhead: {
+    step: peerStep,
+    args: () => ["--peer", join(peerFolder(), "bin/python")],
+  },
+  control: {
+    step: scriptedServerStep,
+    args: () => ["--scripted-server", join(BUILD, "bin/fake-server")],
+  },
+};
+
+const given = process.argv.slice(2);
+const name = given[0] && !given[0].startsWith("-") ? given.shift() : "overhead";
 try {
-  await setUp([...steps({ forTests: false }), peerStep]);
+  if (!Object.hasOwn(BENCHES, name))
+    throw new Problem(`no bench is called “${name}”`, `say one of ${Object.keys(BENCHES).join(", ")}`);
+  await setUp([...steps({ forTests: false }), BENCHES[name].step]);
 } catch (cause) {
   sayProblem(cause instanceof Problem ? cause : new Problem(cause.stack));
   process.exit(1);
 }
-const peer = ["--peer", join(peerFolder(), "bin/python")];
-const args = ["bench", "overhead", ...peer, ...process.argv.slice(2)];
+const args = ["bench", name, ...BENCHES[name].args(), ...given];
 process.exit(await become(HANGAR, args, { env: hangarEnvironment() }));

@@ -41,7 +41,19 @@ function allSteps(scratch) {
       name: "overhead",
       command: [process.execPath, inClone(".ci/bench.mjs"), "--rounds", "3"],
       timeout_s: 10 * MINUTE_S,
-      env: { ...hangarEnvironment(), HANGAR_HOME: join(scratch, "overhead-home") },
+      env: {
+        ...hangarEnvironment(),
+        HANGAR_HOME: join(scratch, "overhead-home"),
+      },
+    },
+    {
+      name: "control plane",
+      command: [process.execPath, inClone(".ci/bench.mjs"), "control", "--rounds", "3"],
+      timeout_s: 10 * MINUTE_S,
+      env: {
+        ...hangarEnvironment(),
+        HANGAR_HOME: join(scratch, "control-home"),
+      },
     },
   ];
 }

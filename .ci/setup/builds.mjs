@@ -80,6 +80,21 @@ export const serverStep = stamped("server", {
   },
 });
 
+/** The server with a scripted worker is built: long runs and faults are measured with it. */
+export const scriptedServerStep = stamped("scripted", {
+  inputs: [...SERVER_INPUTS, "tests/Cargo.toml", "tests/support"],
+  facts: () => [ask("rustc", ["--version"]), TARGET],
+  outputs: [join(BUILD, "bin/fake-server"), join(BUILD, "bin/fake-worker")],
+  async run() {
+    await mustRun("scripted server", "cargo", ["build", "--locked", "-p", "hangar-tests", "--bins"], {
+      cure: COMPILE_CURE,
+      timeoutS: 2400,
+    });
+    putIntoBin("fake-server");
+    putIntoBin("fake-worker");
+  },
+});
+
 /** The worker's wheel is built, or HANGAR_WORKER_WHEEL names a ready one. */
 export const workerStep = {
   name: "worker",
@@ -113,7 +128,10 @@ export const workerStep = {
     ];
     // The wheel stays on this machine, so the check that it fits old systems is not wanted.
     if (!IS_MACOS) args.push("--compatibility", "linux");
-    await mustRun("worker", join(toolsFolder(), "bin/maturin"), args, { cure: COMPILE_CURE, timeoutS: 1800 });
+    await mustRun("worker", join(toolsFolder(), "bin/maturin"), args, {
+      cure: COMPILE_CURE,
+      timeoutS: 1800,
+    });
     const wheel = readdirSync(fresh).find((name) => name.endsWith(".whl"));
     if (wheel === undefined) throw new Problem("maturin left no wheel", COMPILE_CURE);
     rmSync(WHEELS, { recursive: true, force: true });

@@ -11,6 +11,7 @@ import { clientsStep, devStep, toolsStep } from "./tools.mjs";
 const WHAT_TAKES_LONG = {
   packages: "installing",
   server: "building",
+  scripted: "building",
   window: "installing",
   app: "building, several minutes the first time",
   worker: "building",

@@ -1,10 +1,12 @@
 // The command's own checks and its background server.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { command, newHome } from "./server.mjs";
+import { command, newHome, serve } from "./server.mjs";
 
 test("check self passes every canary through a real worker", async (t) => {
-  const done = await command(["check", "self", "--json"], { HANGAR_HOME: newHome(t) });
+  const done = await command(["check", "self", "--json"], {
+    HANGAR_HOME: newHome(t),
+  });
   assert.equal(done.status, 0, done.out + done.errors);
   const { ok, rows } = JSON.parse(done.out);
   assert.ok(ok);
@@ -14,7 +16,9 @@ test("check self passes every canary through a real worker", async (t) => {
 });
 
 test("runtime verify compares every pin and passes every probe", async (t) => {
-  const done = await command(["runtime", "verify", "--json"], { HANGAR_HOME: newHome(t) });
+  const done = await command(["runtime", "verify", "--json"], {
+    HANGAR_HOME: newHome(t),
+  });
   assert.equal(done.status, 0, done.out + done.errors);
   const { ok, rows } = JSON.parse(done.out);
   assert.ok(ok);
@@ -36,4 +40,38 @@ test("start, state, restart and stop carry a background server through its life"
   assert.equal((await command(["stop"], home)).status, 0);
   await assert.rejects(fetch(`${url}/health`));
   assert.equal((await command(["stop"], home)).status, 0, "stopping what is stopped is fine");
+});
+
+test("a running server proves its words, its recovery and its time-outs", async (t) => {
+  const local = { worker: { idleUnload: { enabled: true, idleMs: 2000 } } };
+  const home = newHome(t, local);
+  const server = await serve(t, { home });
+  for (const [name, rows] of [
+    [
+      "ready",
+      [
+        "unloaded",
+        "cold request",
+        "states on the way",
+        "health meanwhile",
+        "loaded",
+        "idle unload",
+        "unload",
+      ],
+    ],
+    ["recovery", ["cold load", "killed in mid-answer", "next request"]],
+    ["timeout", ["halted in mid-answer", "health meanwhile", "next request"]],
+  ]) {
+    const done = await command(["check", name, "--url", server.url, "--json"]);
+    assert.equal(done.status, 0, done.out + done.errors);
+    const said = JSON.parse(done.out);
+    assert.deepEqual(
+      said.rows.map((row) => row.name),
+      rows,
+    );
+    assert.ok(said.ok && said.rows.every((row) => row.ok));
+  }
+  const nobody = await command(["check", "ready"], { HANGAR_HOME: newHome(t) });
+  assert.equal(nobody.status, 1);
+  assert.match(nobody.errors, /no server runs[^]*hangar start/);
 });

@@ -34,7 +34,8 @@ async fn serve(folder: PathBuf) -> Result<(), Box<dyn Error>> {
         context_window_tokens: settings.profiles.default_profile().context_window_tokens,
         prefill_chunk_tokens: None,
     };
-    let worker = WorkerHandle::spawn(limits(&settings.profiles.default_profile().worker), order, Arc::new(launch));
+    let worker =
+        WorkerHandle::spawn(limits(&settings.profiles.default_profile().worker), order, Arc::new(launch));
     let listeners = open_listeners(&home, None).await?;
     let server = Server::builder(settings, worker).port(listeners.port).build();
     say(&mut std::io::stdout(), &format!("Hangar is listening on http://127.0.0.1:{}", listeners.port));

@@ -99,7 +99,11 @@ fn refusal_row(service: &Service) -> Result<Row, Failure> {
         for _ in 0..CAPACITY {
             scope.spawn(|| {
                 let mut running = service.stream("hello.", 60_000)?;
-                while !over.load(Ordering::Relaxed) && running.next()?.is_some() {}
+                while running.next()?.is_some() {
+                    if over.load(Ordering::Relaxed) {
+                        break;
+                    }
+                }
                 Ok::<_, Failure>(())
             });
         }

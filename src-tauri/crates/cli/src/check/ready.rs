@@ -18,6 +18,10 @@ const LATE_S: f64 = 15.0;
 pub(crate) fn rows(service: &Service) -> Result<Vec<Row>, Failure> {
     let mut rows = vec![unloaded(service)?];
     rows.extend(loading(service)?);
+    if rows.iter().any(|row| !row.ok) {
+        // What follows needs a loaded model.
+        return Ok(rows);
+    }
     rows.push(loaded(service)?);
     rows.push(idle(service)?);
     rows.push(gone(service)?);

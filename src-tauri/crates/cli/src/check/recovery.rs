@@ -21,6 +21,9 @@ pub(crate) fn rows(service: &Service) -> Result<Vec<Row>, Failure> {
         cold.status == 200,
         format!("{}: {}", cold.status, message(&cold.body)),
     )];
+    if cold.status != 200 {
+        return Ok(rows);
+    }
     let (broken, since) = broken_by(service, "killed in mid-answer", "worker_crashed", |pid| {
         process::signal(pid, Signal::SIGKILL)
     })?;
