@@ -1,5 +1,7 @@
 //! `hangar check timeout`: the worker is halted in mid-answer; the client gets a typed end, the next one an answer.
 
+use std::time::Duration;
+
 use nix::sys::signal::Signal;
 use nix::unistd::Pid;
 use tokio::time::Instant;
@@ -11,6 +13,8 @@ use crate::service::{Service, StreamEvent, message};
 /// Words of a prompt that takes any model a while to read, and fits any window it is served with.
 const PROMPT_WORDS: usize = 4_000;
 const ANSWER_TOKENS: u32 = 256;
+/// The client is told before the process is killed and reaped.
+const REAPED_WITHIN: Duration = Duration::from_secs(10);
 
 /// Halts the worker of a running server.
 pub(crate) fn rows(service: &Service) -> Result<Vec<Row>, Failure> {
@@ -56,7 +60,7 @@ pub(crate) fn broken_by(
         }
     };
     let after = events.next().ok().flatten();
-    let gone = process::is_gone(pid);
+    let gone = process::is_gone_within(pid, REAPED_WITHIN);
     let found = found.unwrap_or_else(|| "an end without a word".to_owned());
     let ok = found == code && after.is_none() && gone;
     let expected = format!("{code}, nothing after it, the process gone");
