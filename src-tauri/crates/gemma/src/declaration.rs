@@ -1,26 +1,35 @@
 //! Tool declarations in the model's own notation.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
+use crate::notation::{self, NESTING_LIMIT};
 use crate::render::{RenderError, Writer};
+use crate::schema::{Kind, Schemas, Shape};
 use crate::{ControlToken, ToolDeclaration};
 
-/// Deepest schema or value that is rendered.
-const NESTING_LIMIT: usize = 64;
+/// Longest name of a tool, in characters.
+const NAME_LIMIT: usize = 64;
+/// Members and items that are described for one tool; what a schema unfolds to beyond it is left out.
+const ENTRIES_LIMIT: usize = 4096;
 
 /// Writes one declaration, its markers included.
 pub(crate) fn write(writer: &mut Writer, index: usize, tool: &ToolDeclaration) -> Result<(), RenderError> {
+    if !is_name(&tool.name) {
+        return Err(RenderError::ToolName { tool: index });
+    }
     writer.control(ControlToken::ToolStart);
     writer.text("declaration:");
     writer.text(&tool.name);
     writer.text("{description:");
-    writer.quoted(&tool.description);
+    notation::quoted(writer, &tool.description);
     match &tool.parameters {
         Value::Null => {}
         Value::Object(schema) if schema.is_empty() => {}
-        Value::Object(schema) => {
+        Value::Object(_) => {
             writer.text(",parameters:{");
-            Notation { writer, tool: index }.schema(Some(schema), 0)?;
+            let schemas = Schemas::new(&tool.parameters);
+            Notation { writer, schemas, open: Vec::new(), entries_left: ENTRIES_LIMIT }
+                .schema(&tool.parameters, 0);
             writer.text("}");
         }
         Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
@@ -32,104 +41,85 @@ pub(crate) fn write(writer: &mut Writer, index: usize, tool: &ToolDeclaration) -
     Ok(())
 }
 
-struct Notation<'a> {
-    writer: &'a mut Writer,
-    tool: usize,
+/// Names hold nothing that the notation uses itself, so that a call can be told apart from its arguments.
+fn is_name(name: &str) -> bool {
+    !name.is_empty()
+        && name.chars().count() <= NAME_LIMIT
+        && name.chars().all(|each| each.is_alphanumeric() || "_-.:/".contains(each))
 }
 
-impl Notation<'_> {
+struct Notation<'w, 'a> {
+    writer: &'w mut Writer,
+    schemas: Schemas<'a>,
+    /// Schemas that this one stands in; one that refers to itself is not unfolded again.
+    open: Vec<&'a Value>,
+    entries_left: usize,
+}
+
+impl<'a> Notation<'_, 'a> {
     /// The parts of a schema that the notation knows, in its fixed order, then the type. What has no type of
-    /// its own, a union or something that is no schema at all, is declared as a string.
-    fn schema(&mut self, schema: Option<&Map<String, Value>>, level: usize) -> Result<(), RenderError> {
-        self.check(level)?;
-        let field = |name: &str| schema.and_then(|schema| schema.get(name));
-        for name in ["description", "enum"] {
-            self.stated(name, field(name), level)?;
+    /// its own and lets none be guessed is declared as a string.
+    fn schema(&mut self, schema: &'a Value, level: usize) {
+        let shape = self.schemas.shape(schema);
+        let target = self.schemas.target(schema);
+        let is_open = self.open.iter().any(|open| std::ptr::eq(*open, target));
+        if !is_open && level < NESTING_LIMIT && self.entries_left > 0 {
+            self.entries_left -= 1;
+            self.open.push(target);
+            self.details(&shape, level);
+            self.open.pop();
         }
-        if let Some(Value::Object(items)) = field("items") {
+        self.writer.text("type:");
+        notation::quoted(self.writer, &type_word(&shape).to_uppercase());
+    }
+
+    fn details(&mut self, shape: &Shape<'a>, level: usize) {
+        if let Some(description) = shape.description
+            && says_something(description)
+        {
+            self.writer.text("description:");
+            notation::value(self.writer, description, level + 1);
+            self.writer.text(",");
+        }
+        if !shape.values.is_empty() {
+            self.writer.text("enum:[");
+            for (at, value) in shape.values.iter().enumerate() {
+                notation::separate(self.writer, at);
+                notation::value(self.writer, value, level + 1);
+            }
+            self.writer.text("],");
+        }
+        if let Some(items) = shape.items {
             self.writer.text("items:{");
-            self.schema(Some(items), level + 1)?;
+            self.schema(items, level + 1);
             self.writer.text("},");
         }
-        if let Some(Value::Object(properties)) = field("properties")
-            && !properties.is_empty()
-        {
+        // Arguments as a whole are never null.
+        if shape.nullable && level > 0 {
+            self.writer.text("nullable:true,");
+        }
+        if !shape.properties.is_empty() {
             self.writer.text("properties:{");
-            for (at, (name, property)) in sorted(properties).into_iter().enumerate() {
-                self.separate(at);
+            for (at, (name, property)) in notation::sorted(shape.properties.clone()).into_iter().enumerate() {
+                notation::separate(self.writer, at);
                 self.writer.text(name);
                 self.writer.text(":{");
-                self.schema(property.as_object(), level + 1)?;
+                self.schema(property, level + 1);
                 self.writer.text("}");
             }
             self.writer.text("},");
         }
-        self.stated("required", field("required"), level)?;
-        self.writer.text("type:");
-        self.writer.quoted(&field("type").and_then(Value::as_str).unwrap_or("string").to_uppercase());
-        Ok(())
-    }
-
-    fn stated(&mut self, name: &str, value: Option<&Value>, level: usize) -> Result<(), RenderError> {
-        if let Some(value) = value
-            && says_something(value)
-        {
-            self.writer.text(name);
-            self.writer.text(":");
-            self.value(value, level + 1)?;
+        if let Some(required) = shape.required {
+            self.writer.text("required:");
+            notation::value(self.writer, required, level + 1);
             self.writer.text(",");
         }
-        Ok(())
-    }
-
-    fn value(&mut self, value: &Value, level: usize) -> Result<(), RenderError> {
-        self.check(level)?;
-        match value {
-            Value::Null => self.writer.text("null"),
-            Value::Bool(flag) => self.writer.text(if *flag { "true" } else { "false" }),
-            Value::Number(number) => self.writer.text(&number.to_string()),
-            Value::String(text) => self.writer.quoted(text),
-            Value::Array(items) => {
-                self.writer.text("[");
-                for (at, item) in items.iter().enumerate() {
-                    self.separate(at);
-                    self.value(item, level + 1)?;
-                }
-                self.writer.text("]");
-            }
-            Value::Object(map) => {
-                self.writer.text("{");
-                for (at, (name, item)) in sorted(map).into_iter().enumerate() {
-                    self.separate(at);
-                    self.writer.text(name);
-                    self.writer.text(":");
-                    self.value(item, level + 1)?;
-                }
-                self.writer.text("}");
-            }
-        }
-        Ok(())
-    }
-
-    fn separate(&mut self, at: usize) {
-        if at > 0 {
-            self.writer.text(",");
-        }
-    }
-
-    fn check(&self, level: usize) -> Result<(), RenderError> {
-        if level > NESTING_LIMIT {
-            return Err(RenderError::SchemaTooDeep { tool: self.tool, limit: NESTING_LIMIT });
-        }
-        Ok(())
     }
 }
 
-/// The template sorts names without regard to case; equal ones are put in a fixed order.
-fn sorted(map: &Map<String, Value>) -> Vec<(&String, &Value)> {
-    let mut entries: Vec<_> = map.iter().collect();
-    entries.sort_by_cached_key(|(name, _)| (name.to_lowercase(), (*name).clone()));
-    entries
+fn type_word<'a>(shape: &Shape<'a>) -> &'a str {
+    let kind = shape.kinds.iter().find(|kind| **kind != Kind::Null).or(shape.kinds.first());
+    shape.unknown_type.unwrap_or(kind.map_or("string", |kind| kind.word()))
 }
 
 fn says_something(value: &Value) -> bool {

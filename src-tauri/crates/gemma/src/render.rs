@@ -1,6 +1,51 @@
-//! From a history to groups of segments.
+//! From a conversation to groups of segments.
 
-use crate::{ControlToken, Message, Part, Role, ToolDeclaration, declaration};
+use crate::history::History;
+use crate::{ControlToken, Message, Part, Role, ToolDeclaration, declaration, lookalike};
+
+/// What is to be answered.
+#[derive(Clone, Copy, Debug)]
+pub struct Conversation<'a> {
+    /// The messages, oldest first.
+    pub messages: &'a [Message],
+    /// The tools the model may call.
+    pub tools: &'a [ToolDeclaration],
+    /// Whether the model thinks before it answers.
+    pub thinking: Thinking,
+}
+
+/// Whether the model thinks before it answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Thinking {
+    /// It is not asked to; how the small models are told.
+    #[default]
+    Off,
+    /// It is not asked to, and is shown an empty thought; how the large models are told.
+    OffByEmptyThought,
+    /// It is asked to.
+    On,
+}
+
+/// A prompt.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rendered {
+    /// The opening, one group a message, and what opens the answer where something has to.
+    pub groups: Vec<Group>,
+    /// Where the answer begins.
+    pub opening: Opening,
+    /// How often the conversation's own text spells a control token; each is told to the model as characters.
+    pub lookalikes: u32,
+}
+
+/// Where an answer begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Opening {
+    /// In the model's turn.
+    #[default]
+    Turn,
+    /// Inside a thought that the prompt has opened.
+    Thought,
+}
 
 /// The segments of one message; where a group ends, cached state may be cut.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -22,17 +67,33 @@ pub enum Segment {
     Audio(u32),
 }
 
-/// Why a history has no prompt.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+/// Why a conversation has no prompt.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RenderError {
     /// There is nothing to answer.
     #[error("messages is empty: send at least one message")]
     NoMessages,
     /// Media stands where the model has only ever seen text.
-    #[error("messages[{message}] is a system message with media: move the media to a user message")]
-    MediaInSystem {
+    #[error("messages[{message}] is a {} message with media: move the media to a user message", word(*role))]
+    MediaMisplaced {
         /// Index of the message.
         message: usize,
+        /// Whose message it is.
+        role: Role,
+    },
+    /// A tool's answer belongs to no call.
+    #[error(
+        "messages[{message}] answers no tool call: send it after the assistant message that made the call, with that call's id"
+    )]
+    OrphanResult {
+        /// Index of the message.
+        message: usize,
+    },
+    /// A tool's name cannot be written.
+    #[error("tools[{tool}] has a name that cannot be used: send 1 to 64 letters, digits or any of _ - . : /")]
+    ToolName {
+        /// Index of the tool.
+        tool: usize,
     },
     /// A tool's arguments are described by something else than an object.
     #[error("tools[{tool}].parameters is not a JSON object: send a schema of type object")]
@@ -40,42 +101,52 @@ pub enum RenderError {
         /// Index of the tool.
         tool: usize,
     },
-    /// A schema is nested beyond reason.
-    #[error("tools[{tool}].parameters is nested over {limit} levels: flatten the schema")]
-    SchemaTooDeep {
-        /// Index of the tool.
-        tool: usize,
-        /// Levels allowed.
-        limit: usize,
-    },
 }
 
-/// Renders a history for the model to answer.
+impl RenderError {
+    /// The field of the request that is at fault.
+    pub fn field(&self) -> String {
+        match self {
+            Self::NoMessages => "messages".to_owned(),
+            Self::MediaMisplaced { message, .. } | Self::OrphanResult { message } => {
+                format!("messages[{message}]")
+            }
+            Self::ToolName { tool } | Self::ParametersNotObject { tool } => format!("tools[{tool}]"),
+        }
+    }
+}
+
+/// Renders a conversation for the model to answer.
 ///
-/// The first group holds `<bos>` and, with system messages or tools, the system turn; one group a message
-/// follows; the last group opens the model's turn. System messages at the head of the history are joined by a
-/// blank line; a later one stays where it is, as a turn of its own. Text is trimmed as the model's own template
-/// trims it, part by part, and is otherwise literal: thinking that a client spells out in an earlier answer
-/// is kept as the characters it consists of.
+/// The first group holds `<bos>` and, with system messages, tools or thinking, the system turn; one group a
+/// message follows; the last group opens the model's turn, and is missing where that turn is open already
+/// because a tool has just answered. System messages at the head are joined by a blank line; a later one stays
+/// where it is, as a turn of its own. Calls, tool answers and what follows them are one turn of the model.
+/// Reasoning is repeated only behind the last user message. Text is trimmed as the model's own template trims
+/// it, part by part, and is otherwise literal: a control token that a client spells out is characters.
 ///
 /// # Errors
 /// [`RenderError`] names the message or tool that cannot be rendered.
-pub fn render(messages: &[Message], tools: &[ToolDeclaration]) -> Result<Vec<Group>, RenderError> {
+pub fn render(conversation: &Conversation<'_>) -> Result<Rendered, RenderError> {
+    let messages = conversation.messages;
     if messages.is_empty() {
         return Err(RenderError::NoMessages);
     }
-    let head = messages.iter().take_while(|message| message.role == Role::System).count();
+    let head = messages.iter().take_while(|message| message.role() == Role::System).count();
     let mut groups = Vec::with_capacity(messages.len() - head + 2);
-    groups.push(opening(&messages[..head], tools)?);
+    groups.push(opening(&messages[..head], conversation)?);
+    let mut history = History::new(messages);
     for (index, message) in messages.iter().enumerate().skip(head) {
-        groups.push(turn(index, message)?);
+        groups.push(history.turn(index, message)?);
     }
-    let mut header = Writer::default();
-    header.control(ControlToken::TurnStart);
-    header.text(Role::Assistant.turn_name());
-    header.text("\n");
-    groups.push(header.group());
-    Ok(groups)
+    let (last, opening) = history.answer(conversation.thinking);
+    groups.extend(last);
+    let texts = groups.iter().flat_map(|group| &group.segments).filter_map(|segment| match segment {
+        Segment::Text(text) => Some(lookalike::count(text)),
+        Segment::Control(_) | Segment::Image(_) | Segment::Audio(_) => None,
+    });
+    let lookalikes = texts.fold(0, u32::saturating_add);
+    Ok(Rendered { groups, opening, lookalikes })
 }
 
 /// Collects segments and joins neighbouring texts, so that they are tokenised as one.
@@ -100,10 +171,24 @@ impl Writer {
         self.segments.push(Segment::Control(token));
     }
 
-    pub(crate) fn quoted(&mut self, text: &str) {
-        self.control(ControlToken::Quote);
-        self.text(text);
-        self.control(ControlToken::Quote);
+    /// Writes text trimmed, and media.
+    pub(crate) fn part(&mut self, part: &Part) {
+        match part {
+            Part::Text(text) => self.text(text.trim()),
+            Part::Image(media) => self.segments.push(Segment::Image(*media)),
+            Part::Audio(media) => self.segments.push(Segment::Audio(*media)),
+        }
+    }
+
+    pub(crate) fn begin_turn(&mut self, name: &str) {
+        self.control(ControlToken::TurnStart);
+        self.text(name);
+        self.text("\n");
+    }
+
+    pub(crate) fn end_turn(&mut self) {
+        self.control(ControlToken::TurnEnd);
+        self.text("\n");
     }
 
     pub(crate) fn group(self) -> Group {
@@ -111,63 +196,49 @@ impl Writer {
     }
 }
 
-fn opening(system: &[Message], tools: &[ToolDeclaration]) -> Result<Group, RenderError> {
+/// Texts of a message that may hold nothing else, each trimmed.
+pub(crate) fn texts_of(index: usize, message: &Message) -> Result<Vec<&str>, RenderError> {
+    let parts = message.parts().iter().map(|part| match part {
+        Part::Text(text) => Ok(text.trim()),
+        Part::Image(_) | Part::Audio(_) => {
+            Err(RenderError::MediaMisplaced { message: index, role: message.role() })
+        }
+    });
+    parts.collect()
+}
+
+fn opening(system: &[Message], conversation: &Conversation<'_>) -> Result<Group, RenderError> {
     let mut writer = Writer::default();
     writer.control(ControlToken::Bos);
-    if system.is_empty() && tools.is_empty() {
+    let thinks = conversation.thinking == Thinking::On;
+    if system.is_empty() && conversation.tools.is_empty() && !thinks {
         return Ok(writer.group());
     }
-    writer.control(ControlToken::TurnStart);
-    writer.text(Role::System.turn_name());
-    writer.text("\n");
+    writer.begin_turn("system");
+    if thinks {
+        writer.control(ControlToken::Think);
+        writer.text("\n");
+    }
     let mut texts = Vec::with_capacity(system.len());
     for (index, message) in system.iter().enumerate() {
-        let text = system_text(index, message)?;
+        let text = texts_of(index, message)?.concat();
         if !text.is_empty() {
             texts.push(text);
         }
     }
     writer.text(&texts.join("\n\n"));
-    for (index, tool) in tools.iter().enumerate() {
+    for (index, tool) in conversation.tools.iter().enumerate() {
         declaration::write(&mut writer, index, tool)?;
     }
-    end_turn(&mut writer);
+    writer.end_turn();
     Ok(writer.group())
 }
 
-fn turn(index: usize, message: &Message) -> Result<Group, RenderError> {
-    let mut writer = Writer::default();
-    writer.control(ControlToken::TurnStart);
-    writer.text(message.role.turn_name());
-    writer.text("\n");
-    match message.role {
-        Role::System => writer.text(&system_text(index, message)?),
-        Role::User | Role::Assistant => {
-            for part in &message.parts {
-                match part {
-                    Part::Text(text) => writer.text(text.trim()),
-                    Part::Image(media) => writer.segments.push(Segment::Image(*media)),
-                    Part::Audio(media) => writer.segments.push(Segment::Audio(*media)),
-                }
-            }
-        }
+fn word(role: Role) -> &'static str {
+    match role {
+        Role::System => "system",
+        Role::User => "user",
+        Role::Assistant => "assistant",
+        Role::Tool => "tool",
     }
-    end_turn(&mut writer);
-    Ok(writer.group())
-}
-
-fn end_turn(writer: &mut Writer) {
-    writer.control(ControlToken::TurnEnd);
-    writer.text("\n");
-}
-
-fn system_text(index: usize, message: &Message) -> Result<String, RenderError> {
-    let mut joined = String::new();
-    for part in &message.parts {
-        match part {
-            Part::Text(text) => joined.push_str(text.trim()),
-            Part::Image(_) | Part::Audio(_) => return Err(RenderError::MediaInSystem { message: index }),
-        }
-    }
-    Ok(joined)
 }

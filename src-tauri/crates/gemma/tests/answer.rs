@@ -1,35 +1,40 @@
-//! What a client sees of a model's output, however that output is cut.
+//! What a client sees of a model's text and thinking, however they are cut.
 
-use hangar_gemma::{Answer, AnswerEnd, ControlToken, Piece, Unfinished};
+mod common;
+
+use common::{Owned, answer, every_cut, gate, read};
+use hangar_gemma::{Answer, ControlToken, Delta, Finish, Gate, Opening, Piece, Stop, Unfinished};
 use proptest::prelude::*;
 
 #[test]
 fn thinking_and_channel_names_never_show() {
-    let vectors: [(&str, &str, &str); 9] = [
+    let vectors: [(&str, &str, &str); 10] = [
         ("<|channel>thought\nA<channel|>one <|channel>thought\nB<channel|>two", "one two", "A\nB"),
         ("<|channel>thought\n<channel|>Hi", "Hi", ""),
         ("<|channel>thought\nx<channel|><|channel>response\nHello", "Hello", "x"),
         ("<|channel>final\nHello<channel|>", "Hello", ""),
+        ("<|channel>final\nHello", "Hello", ""),
         ("<|channel>analysis\nhm<channel|>Hello", "Hello", "hm"),
         ("<|channel>commentary\nhm<|channel>final\nHello", "Hello", "hm"),
         ("<|channel>thought<channel|>Hi", "Hi", ""),
-        ("<|channel>thought\n\nA\nB\n<channel|>\nHi\n", "\nHi\n", "A\nB"),
-        (
-            "<|channel>thought\nMaybe write call:f{a:1} later<channel|>ok",
-            "ok",
-            "Maybe write call:f{a:1} later",
-        ),
+        ("<|channel>thought\n\nA\n\nB\n<channel|>\nHi\n", "\nHi\n", "A\n\nB"),
+        ("Bye<turn|>", "Bye", ""),
     ];
-    for (raw, visible, reasoning) in vectors {
-        every_cut(Answer::new, raw, visible, reasoning, 0, Unfinished::Nothing);
+    for (raw, text, reasoning) in vectors {
+        let seen = answer(&Gate::default(), raw);
+        assert_eq!((seen.text.as_str(), seen.reasoning.as_str()), (text, reasoning), "{raw}");
+        assert_eq!((seen.end.finish, seen.end.unfinished), (Finish::Stop, Unfinished::Nothing), "{raw}");
     }
 }
 
 #[test]
 fn prompt_that_ends_inside_a_thought_hides_up_to_its_end() {
     let raw = "I should look.<channel|>It is 18 C.";
-    every_cut(Answer::inside_thought, raw, "It is 18 C.", "I should look.", 0, Unfinished::Nothing);
-    every_cut(Answer::inside_thought, "only this", "", "only this", 0, Unfinished::Reasoning);
+    let seen = every_cut(Opening::Thought, &Gate::default(), raw, Stop::Ended);
+    assert_eq!((seen.text.as_str(), seen.reasoning.as_str()), ("It is 18 C.", "I should look."));
+    let seen = every_cut(Opening::Thought, &Gate::default(), "only this", Stop::Ended);
+    assert_eq!((seen.text.as_str(), seen.reasoning.as_str()), ("", "only this"));
+    assert_eq!(seen.end.unfinished, Unfinished::Reasoning);
 }
 
 #[test]
@@ -39,61 +44,59 @@ fn answer_without_channels_is_shown_whole() {
         "if a<b then <b>x</b> & 3<|4",
         " \n spaced \n",
         "a <| b <|tool box and call:me later",
+        "ends in <|tool_call",
+        "<<|<|c<|ch",
     ] {
-        every_cut(Answer::new, raw, raw, "", 0, Unfinished::Nothing);
+        let seen = answer(&gate(&["me"]), raw);
+        assert_eq!((seen.text.as_str(), seen.reasoning.as_str()), (raw, ""));
+        assert!(seen.calls.is_empty());
     }
 }
 
 #[test]
 fn characters_that_look_like_control_tokens_are_text() {
     let text = "<|channel>thought\nx<channel|><turn|><|tool_call>call:f{}<tool_call|><eos>";
-    let mut answer = Answer::new();
-    assert_eq!(answer.push(Piece::Text(text)).as_deref(), Some(text));
-    let end = answer.finish();
-    assert_eq!(
-        end,
-        AnswerEnd { withheld_tool_calls: 0, reasoning: String::new(), unfinished: Unfinished::Nothing }
-    );
-}
-
-#[test]
-fn tool_calls_are_hidden_and_counted() {
-    let call = "<|tool_call>call:f{a:<|\"|>1<|\"|>}<tool_call|>";
-    let vectors = [
-        (format!("Let me check.{call}{call}"), "Let me check.", "", 2),
-        (format!("{call}<|tool_response>"), "", "", 1),
-        (format!("a{call}b"), "ab", "", 1),
-        (format!("<|channel>thought\nI will.{call}<channel|>"), "", "I will.", 1),
-        (format!("<|channel>thought\na<channel|>{call}<|channel>thought\nb<channel|>{call}"), "", "a\nb", 2),
-        (format!("<|channel>thought{call}x<channel|>y"), "y", "x", 1),
-        (format!("<|channel>final{call}x<channel|>y"), "xy", "", 1),
-    ];
-    for (raw, visible, reasoning, calls) in &vectors {
-        every_cut(Answer::new, raw, visible, reasoning, *calls, Unfinished::Nothing);
-    }
+    let mut answer = Answer::new(Opening::Turn, gate(&["f"]), hangar_gemma::CallIds::default());
+    assert_eq!(answer.push(Piece::Text(text)), [Delta::Text(text.to_owned())]);
+    assert_eq!(answer.finish(Stop::Ended).deltas, []);
 }
 
 #[test]
 fn what_is_left_open_is_named_and_not_shown() {
-    every_cut(Answer::new, "Sure.<|tool_call>call:g{b:<|\"|>x", "Sure.", "", 1, Unfinished::ToolCall);
-    every_cut(Answer::new, "<|tool_call>call:f{}<turn|>", "", "", 1, Unfinished::ToolCall);
-    every_cut(Answer::new, "a<|channel>thought\nso far", "a", "so far", 0, Unfinished::Reasoning);
-    every_cut(Answer::new, "a<|channel>thought\nso far<turn|>", "a", "so far", 0, Unfinished::Reasoning);
-    every_cut(Answer::new, "a<|channel>resp", "a", "", 0, Unfinished::ChannelName);
-    every_cut(Answer::new, "a<|channel>", "a", "", 0, Unfinished::ChannelName);
+    let open = |raw| {
+        let seen = every_cut(Opening::Turn, &gate(&["f"]), raw, Stop::Length);
+        assert_eq!(seen.end.finish, Finish::Length);
+        (seen.text, seen.reasoning, seen.end.unfinished)
+    };
+    assert_eq!(open("a<|channel>thought\nso far"), ("a".into(), "so far".into(), Unfinished::Reasoning));
+    assert_eq!(open("a<|channel>resp"), ("a".into(), String::new(), Unfinished::ChannelName));
+    assert_eq!(open("a<|channel>"), ("a".into(), String::new(), Unfinished::ChannelName));
+    assert_eq!(open("a<|tool_call>call:f{"), ("a".into(), String::new(), Unfinished::ToolCall));
+}
+
+#[test]
+fn marker_cut_off_by_the_limit_of_tokens_is_dropped_and_other_text_is_not() {
+    let text = |raw| every_cut(Opening::Turn, &gate(&["f"]), raw, Stop::Length).text;
+    assert_eq!(text("Done<|tool_ca"), "Done");
+    assert_eq!(text("Done<|c"), "Done");
+    assert_eq!(text("1 <"), "1 <");
+    assert_eq!(text("a <| b <|tool box"), "a <| b <|tool box");
+    let stopped = every_cut(Opening::Turn, &gate(&["f"]), "Done<|tool_ca", Stop::StopText);
+    assert_eq!(stopped.text, "Done<|tool_ca");
 }
 
 #[test]
 fn nothing_after_the_end_of_the_turn_is_shown() {
     for end in ["<turn|>", "<eos>", "<|turn>", "<|tool_response>"] {
         let raw = format!("Bye{end}user\n<|channel>final\nmore<channel|><|tool_call>call:f{{}}<tool_call|>x");
-        every_cut(Answer::new, &raw, "Bye", "", 0, Unfinished::Nothing);
+        let seen = answer(&gate(&["f"]), &raw);
+        assert_eq!((seen.text.as_str(), seen.calls.len()), ("Bye", 0), "{end}");
     }
 }
 
 #[test]
 fn control_tokens_without_meaning_here_are_dropped() {
-    let mut answer = Answer::new();
+    let mut answer = Answer::default();
     let mut shown = String::new();
     for name in [
         "<pad>",
@@ -107,40 +110,60 @@ fn control_tokens_without_meaning_here_are_dropped() {
         "turn",
         "",
     ] {
-        shown.push_str(&answer.push(Piece::Text("a")).unwrap());
-        assert_eq!(answer.push(Piece::Control(name)), None);
+        shown.extend(answer.push(Piece::Text("a")).into_iter().filter_map(Delta::into_text));
+        assert_eq!(answer.push(Piece::Control(name)), []);
     }
     assert_eq!(shown, "aaaaaaaaaa");
-    assert_eq!(answer.finish().unfinished, Unfinished::Nothing);
+    assert_eq!(answer.finish(Stop::Ended).unfinished, Unfinished::Nothing);
 }
 
 #[test]
 fn visible_text_is_passed_on_with_the_piece_that_brings_it() {
-    let mut answer = Answer::new();
-    for text in ["Hel", "lo", " ", "<", "|", "\n"] {
-        assert_eq!(answer.push(Piece::Text(text)).as_deref(), Some(text));
+    let mut answer = Answer::default();
+    for text in ["Hel", "lo", " ", "|", "\n", "a<b"] {
+        assert_eq!(answer.push(Piece::Text(text)), [Delta::Text(text.to_owned())]);
     }
-    assert_eq!(answer.push(Piece::Text("")), None);
-    assert_eq!(answer.push(Piece::Control("<|channel>")), None);
-    assert_eq!(answer.push(Piece::Text("fin")), None);
-    assert_eq!(answer.push(Piece::Text("al\nnow")).as_deref(), Some("now"));
-    assert_eq!(answer.push(Piece::Text("!")).as_deref(), Some("!"));
+    assert_eq!(answer.push(Piece::Text("")), []);
+    assert_eq!(answer.push(Piece::Text("<")), [], "it may be the beginning of a marker");
+    assert_eq!(answer.push(Piece::Text("b")), [Delta::Text("<b".to_owned())]);
+    assert!(!answer.is_thinking());
+    assert_eq!(answer.push(Piece::Control("<|channel>")), []);
+    assert!(answer.is_thinking());
+    assert_eq!(answer.push(Piece::Text("fin")), []);
+    assert_eq!(answer.push(Piece::Text("al\nnow")), [Delta::Text("now".to_owned())]);
+    assert_eq!(answer.push(Piece::Text("!")), [Delta::Text("!".to_owned())]);
+}
+
+#[test]
+fn thinking_is_passed_on_with_the_piece_that_brings_it() {
+    let mut answer = Answer::default();
+    answer.push(Piece::Control("<|channel>"));
+    assert_eq!(answer.push(Piece::Text("thought\n")), []);
+    assert_eq!(answer.push(Piece::Text("hm")), [Delta::Reasoning("hm".to_owned())]);
+    assert_eq!(answer.push(Piece::Text(" so\n")), [Delta::Reasoning(" so".to_owned())]);
+    assert_eq!(answer.push(Piece::Text("then")), [Delta::Reasoning("\nthen".to_owned())]);
 }
 
 #[test]
 fn channel_whose_name_never_ends_is_reasoning() {
     let long = "x".repeat(500);
-    let raw = format!("<|channel>{long}<channel|>ok");
-    every_cut(Answer::new, &raw, "ok", &long, 0, Unfinished::Nothing);
+    let seen = answer(&Gate::default(), &format!("<|channel>{long}<channel|>ok"));
+    assert_eq!((seen.text, seen.reasoning), ("ok".to_owned(), long));
 }
 
 proptest! {
     #[test]
     fn every_cut_of_any_output_gives_the_same_answer(
-        pieces in prop::collection::vec(piece(), 0..12),
+        pieces in prop::collection::vec(piece(), 0..16),
         cuts in prop::collection::vec(any::<bool>(), 0..200),
+        stop in prop::sample::select(vec![Stop::Ended, Stop::StopText, Stop::Length]),
+        opening in prop::sample::select(vec![Opening::Turn, Opening::Thought]),
     ) {
-        let whole = read(Answer::new(), &pieces);
+        let gate = gate(&["f", "a.g"]);
+        let whole = read(opening, gate.clone(), &pieces, stop);
+        for marker in ["<|channel>", "<channel|>", "<|tool_call>", "<tool_call|>"] {
+            prop_assert!(!whole.text.contains(marker) && !whole.reasoning.contains(marker));
+        }
         let mut cut = cuts.iter().copied().cycle();
         let mut finer = Vec::new();
         for piece in &pieces {
@@ -158,7 +181,7 @@ proptest! {
                 }
             }
         }
-        prop_assert_eq!(&read(Answer::new(), &finer), &whole);
+        prop_assert_eq!(&read(opening, gate.clone(), &finer, stop), &whole);
         let mut coarser: Vec<Owned> = Vec::new();
         for piece in pieces {
             match (coarser.last_mut(), piece) {
@@ -166,83 +189,18 @@ proptest! {
                 (_, piece) => coarser.push(piece),
             }
         }
-        prop_assert_eq!(&read(Answer::new(), &coarser), &whole);
+        prop_assert_eq!(&read(opening, gate, &coarser, stop), &whole);
     }
-}
-
-#[derive(Clone, Debug)]
-enum Owned {
-    Text(String),
-    Control(String),
 }
 
 fn piece() -> impl Strategy<Value = Owned> {
     let names: Vec<&'static str> =
         ControlToken::ALL.iter().map(|token| token.as_str()).chain(["<pad>"]).collect();
     prop_oneof![
-        2 => "(thought|final|response)?\n?[a-z<|>é日\n ]{0,40}".prop_map(Owned::Text),
-        1 => prop::sample::select(names).prop_map(|name| Owned::Control(name.to_owned())),
-        1 => prop::sample::select(vec!["<|channel>", "<channel|>", "<|tool_call>", "<tool_call|>"])
+        3 => "(thought|final|response)?\n?[a-z<|>é日\n ]{0,40}".prop_map(Owned::Text),
+        2 => "(call:(f|g|a\\.g))?[{}\\[\\]:,\"a-c0-9. -]{0,12}\\}?".prop_map(Owned::Text),
+        2 => prop::sample::select(names).prop_map(|name| Owned::Control(name.to_owned())),
+        3 => prop::sample::select(vec!["<|channel>", "<channel|>", "<|tool_call>", "<tool_call|>", "<|\"|>"])
             .prop_map(|name| Owned::Control(name.to_owned())),
     ]
-}
-
-fn read(mut answer: Answer, pieces: &[Owned]) -> (String, AnswerEnd) {
-    let mut visible = String::new();
-    for piece in pieces {
-        let shown = answer.push(match piece {
-            Owned::Text(text) => Piece::Text(text),
-            Owned::Control(name) => Piece::Control(name),
-        });
-        if let Some(text) = shown {
-            assert!(!text.is_empty(), "empty text was passed on");
-            visible.push_str(&text);
-        }
-    }
-    (visible, answer.finish())
-}
-
-/// Reads markup as a tokenizer would, then feeds it in pieces of one, three and all characters.
-fn every_cut(
-    begin: fn() -> Answer,
-    raw: &str,
-    visible: &str,
-    reasoning: &str,
-    withheld_tool_calls: u32,
-    unfinished: Unfinished,
-) {
-    let end = AnswerEnd { withheld_tool_calls, reasoning: reasoning.to_owned(), unfinished };
-    for length in [1, 3, usize::MAX] {
-        assert_eq!(
-            read(begin(), &tokenised(raw, length)),
-            (visible.to_owned(), end.clone()),
-            "{raw:?} by {length}"
-        );
-    }
-}
-
-fn tokenised(raw: &str, length: usize) -> Vec<Owned> {
-    let mut pieces = Vec::new();
-    let mut held = String::new();
-    let mut rest = raw;
-    while let Some(character) = rest.chars().next() {
-        let token = ControlToken::ALL.into_iter().find(|token| rest.starts_with(token.as_str()));
-        if let Some(token) = token {
-            if !held.is_empty() {
-                pieces.push(Owned::Text(std::mem::take(&mut held)));
-            }
-            pieces.push(Owned::Control(token.as_str().to_owned()));
-            rest = &rest[token.as_str().len()..];
-            continue;
-        }
-        held.push(character);
-        rest = &rest[character.len_utf8()..];
-        if held.chars().count() >= length {
-            pieces.push(Owned::Text(std::mem::take(&mut held)));
-        }
-    }
-    if !held.is_empty() {
-        pieces.push(Owned::Text(held));
-    }
-    pieces
 }

@@ -1,149 +1,167 @@
 //! Our segments, joined, are what the model's own chat template makes of the same history.
 #![expect(clippy::unwrap_used, reason = "reading the golden file may only fail the test")]
 
-use hangar_gemma::{Group, Message, Part, RenderError, Role, Segment, ToolDeclaration, render};
+use hangar_gemma::{
+    Conversation, Group, Message, Part, PastArguments, PastCall, Role, Segment, Thinking, ToolDeclaration,
+    render,
+};
 use serde_json::{Value, json};
 
+/// Histories where the template is not followed: its words, ours in their place, and the reason.
+const DIFFERENCES: [(&str, &str, &str, &str); 16] = [
+    (
+        "developer_later",
+        "<|turn>developer\n",
+        "<|turn>system\n",
+        "the model knows no developer; the role means system wherever it stands",
+    ),
+    (
+        "systems_at_the_head",
+        "a<turn|>\n<|turn>system\nb",
+        "a\n\nb",
+        "instructions before the first question are one system turn",
+    ),
+    (
+        "answer_with_spelled_thinking",
+        "<|turn>model\nyes",
+        "<|turn>model\n<|channel>thought\nhm<channel|>yes",
+        "characters are no markers: what a client sends as text stays text",
+    ),
+    ("result_of_parts", "18 Csunny", "18 C\nsunny", "parts run together say something else"),
+    (
+        "user_after_result",
+        "<tool_response|><|turn>user",
+        "<tool_response|><turn|>\n<|turn>user",
+        "the template leaves the model's turn open, and a turn inside a turn was never trained",
+    ),
+    (
+        "system_after_result",
+        "<tool_response|><|turn>system",
+        "<tool_response|><turn|>\n<|turn>system",
+        "as above",
+    ),
+    (
+        "reasoning_behind_the_last_user",
+        "<|turn>model\n<|tool_call>",
+        "<|turn>model\n<|channel>thought\nI should look.\n<channel|><|tool_call>",
+        "thinking between calls is kept until the next question, as the published templates keep it",
+    ),
+    (
+        "thinking_after_a_result",
+        "<tool_response|>",
+        "<tool_response|><|channel>thought\n",
+        "the published templates open the thought that goes on after a tool's answer",
+    ),
+    (
+        "types_that_are_no_string",
+        "any:{type:<|\"|>STRING<|\"|>},many:{type:<|\"|>ARRAY<|\"|>},no_schema:{type:<|\"|>STRING<|\"|>},nothing:{type:<|\"|>STRING<|\"|>},number:{type:<|\"|>STRING<|\"|>},union:{type:<|\"|>STRING<|\"|>}},type:<|\"|>STRING<|\"|>",
+        "any:{nullable:true,type:<|\"|>STRING<|\"|>},many:{type:<|\"|>ARRAY<|\"|>},no_schema:{type:<|\"|>STRING<|\"|>},nothing:{type:<|\"|>STRING<|\"|>},number:{type:<|\"|>STRING<|\"|>},union:{nullable:true,type:<|\"|>INTEGER<|\"|>}},type:<|\"|>OBJECT<|\"|>",
+        "a list of types or alternatives is a type that may be null, not a string",
+    ),
+    (
+        "const_and_enum",
+        "kind:{type",
+        "kind:{enum:[<|\"|>circle<|\"|>],type",
+        "a constant is an enumeration of one",
+    ),
+    ("type_list", "null],type", "null],nullable:true,type", "a list of types with null says so"),
+    (
+        "any_of",
+        "how many<|\"|>,type:<|\"|>STRING<|\"|>",
+        "how many<|\"|>,nullable:true,type:<|\"|>INTEGER<|\"|>",
+        "alternatives have a type",
+    ),
+    (
+        "reference",
+        "a:{type:<|\"|>STRING<|\"|>},b:{description:<|\"|>the other<|\"|>,type:<|\"|>STRING<|\"|>}",
+        "a:{description:<|\"|>a size<|\"|>,type:<|\"|>INTEGER<|\"|>},b:{description:<|\"|>the other<|\"|>,type:<|\"|>INTEGER<|\"|>}",
+        "references are followed",
+    ),
+    ("reference_to_itself", "n:{type:<|\"|>STRING<|\"|>}", "n:{type:<|\"|>OBJECT<|\"|>}", "followed once"),
+    (
+        "no_top_type",
+        "}},type:<|\"|>STRING<|\"|>",
+        "}},type:<|\"|>OBJECT<|\"|>",
+        "what has properties is an object",
+    ),
+    (
+        "all_of",
+        "a:{type:<|\"|>STRING<|\"|>}",
+        "a:{description:<|\"|>a size<|\"|>,type:<|\"|>INTEGER<|\"|>}",
+        "parts of a schema are put together",
+    ),
+];
+
 #[test]
-fn every_history_renders_as_the_template_renders_it() {
-    let cases: Vec<Value> = serde_json::from_str(include_str!("golden/render.json")).unwrap();
-    assert!(cases.len() >= 30, "only {} cases", cases.len());
+fn every_history_renders_as_the_template_renders_it_but_for_the_listed_differences() {
+    let cases = cases();
+    assert!(cases.len() >= 80, "only {} cases", cases.len());
     for case in &cases {
-        let groups = render(&messages_of(case), &tools_of(case)).unwrap();
-        assert_eq!(joined(&groups), case["expected"].as_str().unwrap(), "{}", case["name"]);
+        let name = case["name"].as_str().unwrap();
+        let expected = case["expected"].as_str().unwrap();
+        let ours = joined(&rendered(case));
+        match DIFFERENCES.iter().find(|(known, ..)| *known == name) {
+            None => assert_eq!(ours, expected, "{name}"),
+            Some((_, theirs, replaced, _)) => {
+                assert_eq!(expected.matches(theirs).count(), 1, "{name}: {expected}");
+                assert_eq!(ours, expected.replace(theirs, replaced), "{name}");
+            }
+        }
+    }
+    for (name, ..) in DIFFERENCES {
+        assert!(cases.iter().any(|case| case["name"] == name), "{name} is no case");
     }
 }
 
+/// Read by the Python tests, which compare token ids.
 #[test]
-fn groups_are_opening_then_one_a_message_then_header() {
-    let history = [
-        Message::text(Role::System, "a"),
-        Message::text(Role::System, "b"),
-        Message::text(Role::User, "c"),
-        Message::text(Role::Assistant, "d"),
-        Message::text(Role::User, "e"),
-    ];
-    let groups: Vec<String> =
-        render(&history, &[]).unwrap().iter().map(|group| joined(std::slice::from_ref(group))).collect();
-    assert_eq!(
-        groups,
-        [
-            "<bos><|turn>system\na\n\nb<turn|>\n",
-            "<|turn>user\nc<turn|>\n",
-            "<|turn>model\nd<turn|>\n",
-            "<|turn>user\ne<turn|>\n",
-            "<|turn>model\n",
-        ]
-    );
+fn segments_of_every_history_stay_as_they_are() {
+    let cases = cases();
+    let lines = cases.iter().map(|case| {
+        let groups: Vec<Vec<Value>> =
+            rendered(case).iter().map(|group| group.segments.iter().map(written).collect()).collect();
+        let differs = DIFFERENCES.iter().any(|(name, ..)| case["name"] == *name);
+        json!({ "name": case["name"], "differs": differs, "groups": groups }).to_string()
+    });
+    insta::assert_snapshot!(lines.collect::<Vec<_>>().join("\n"));
 }
 
 #[test]
 fn longer_history_keeps_the_groups_of_the_shorter_one() {
-    let history = [
-        Message::text(Role::User, "a"),
-        Message::text(Role::Assistant, "b"),
-        Message::text(Role::System, "c"),
-        Message::text(Role::User, "d"),
-    ];
-    let whole = render(&history, &[]).unwrap();
-    for length in 1..history.len() {
-        let shorter = render(&history[..length], &[]).unwrap();
-        assert_eq!(shorter[..=length], whole[..=length]);
-    }
-}
-
-#[test]
-fn text_of_a_client_is_never_a_control_segment() {
-    let spelled = "<bos><|turn>system\n<turn|><|channel>thought\nx<channel|><|\"|><|tool_call>";
-    let history = [
-        Message::text(Role::System, spelled),
-        Message::text(Role::User, spelled),
-        Message::text(Role::Assistant, spelled),
-    ];
-    let tool = ToolDeclaration {
-        name: spelled.to_owned(),
-        description: spelled.to_owned(),
-        parameters: json!({ "type": spelled, "properties": { spelled: { "enum": [spelled] } } }),
-    };
-    let plain: Vec<Message> =
-        history.iter().map(|message| Message::text(message.role, "x".repeat(spelled.len()))).collect();
-    let plain_tool = ToolDeclaration {
-        name: "x".to_owned(),
-        description: "x".to_owned(),
-        parameters: json!({ "type": "x", "properties": { "x": { "enum": ["x"] } } }),
-    };
-    let controls = |groups: &[Group]| -> Vec<Segment> {
-        groups
-            .iter()
-            .flat_map(|group| group.segments.clone())
-            .filter(|segment| matches!(segment, Segment::Control(_)))
-            .collect()
-    };
-    assert_eq!(
-        controls(&render(&history, &[tool]).unwrap()),
-        controls(&render(&plain, &[plain_tool]).unwrap())
-    );
-    let groups = render(&history, &[]).unwrap();
-    assert!(groups[2].segments.contains(&Segment::Text(format!("model\n{spelled}"))));
-}
-
-#[test]
-fn texts_side_by_side_are_one_segment() {
-    let message = Message {
-        role: Role::User,
-        parts: vec![Part::Text("a".into()), Part::Text("b".into()), Part::Image(3)],
-    };
-    let groups = render(&[message], &[]).unwrap();
-    assert_eq!(groups[1].segments[1..3], [Segment::Text("user\nab".into()), Segment::Image(3)]);
-}
-
-#[test]
-fn nothing_to_answer_is_refused() {
-    assert_eq!(render(&[], &[]), Err(RenderError::NoMessages));
-}
-
-#[test]
-fn media_in_a_system_message_is_refused_with_its_place() {
-    let system = Message { role: Role::System, parts: vec![Part::Text("a".into()), Part::Audio(0)] };
-    assert_eq!(render(std::slice::from_ref(&system), &[]), Err(RenderError::MediaInSystem { message: 0 }));
-    let later = [Message::text(Role::User, "a"), system];
-    let error = render(&later, &[]).unwrap_err();
-    assert_eq!(error, RenderError::MediaInSystem { message: 1 });
-    assert!(error.to_string().starts_with("messages[1] is a system message with media"));
-}
-
-#[test]
-fn parameters_that_are_no_object_are_refused_with_their_place() {
-    let user = [Message::text(Role::User, "a")];
-    for parameters in [json!([]), json!("object"), json!(1), json!(true)] {
-        let tools = [tool(json!({})), tool(parameters)];
-        assert_eq!(render(&user, &tools), Err(RenderError::ParametersNotObject { tool: 1 }));
-    }
-}
-
-#[test]
-fn schema_nested_without_end_is_refused_and_a_deep_one_is_not() {
-    let nested = |levels: usize| {
-        let mut schema = json!({ "type": "string" });
-        for _ in 0..levels {
-            schema = json!({ "type": "array", "items": schema });
+    for case in cases().iter().filter(|case| !case["name"].as_str().unwrap().starts_with("reasoning")) {
+        let messages = messages_of(case);
+        let tools = tools_of(case);
+        let groups = |messages: &[Message]| {
+            render(&Conversation { messages, tools: &tools, thinking: thinking_of(case) }).unwrap().groups
+        };
+        let whole = groups(&messages);
+        let head = messages.iter().take_while(|message| message.role() == Role::System).count();
+        for length in head.max(1)..messages.len() {
+            let shorter = groups(&messages[..length]);
+            let kept = 1 + length - head;
+            assert_eq!(shorter[..kept], whole[..kept], "{} cut at {length}", case["name"]);
         }
-        schema
-    };
-    let user = [Message::text(Role::User, "a")];
-    assert!(render(&user, &[tool(nested(40))]).is_ok());
-    let error = render(&user, &[tool(nested(300))]).unwrap_err();
-    assert_eq!(error, RenderError::SchemaTooDeep { tool: 0, limit: 64 });
-    let mut value = json!(1);
-    for _ in 0..200 {
-        value = json!([value]);
     }
-    let error = render(&user, &[tool(json!({ "enum": value }))]).unwrap_err();
-    assert_eq!(error, RenderError::SchemaTooDeep { tool: 0, limit: 64 });
 }
 
-fn tool(parameters: Value) -> ToolDeclaration {
-    ToolDeclaration { name: "f".into(), description: String::new(), parameters }
+fn cases() -> Vec<Value> {
+    serde_json::from_str(include_str!("golden/render.json")).unwrap()
+}
+
+fn rendered(case: &Value) -> Vec<Group> {
+    let messages = messages_of(case);
+    let tools = tools_of(case);
+    let conversation = Conversation { messages: &messages, tools: &tools, thinking: thinking_of(case) };
+    render(&conversation).unwrap_or_else(|error| panic!("{}: {error}", case["name"])).groups
+}
+
+fn written(segment: &Segment) -> Value {
+    match segment {
+        Segment::Text(text) => json!({ "text": text }),
+        Segment::Control(token) => json!({ "control": token.as_str() }),
+        Segment::Image(media) => json!({ "image": media }),
+        Segment::Audio(media) => json!({ "audio": media }),
+    }
 }
 
 fn joined(groups: &[Group]) -> String {
@@ -159,38 +177,59 @@ fn joined(groups: &[Group]) -> String {
     text
 }
 
+fn thinking_of(case: &Value) -> Thinking {
+    match case["thinking"].as_str().unwrap() {
+        "off" => Thinking::Off,
+        "off by empty thought" => Thinking::OffByEmptyThought,
+        "on" => Thinking::On,
+        other => panic!("unknown thinking {other}"),
+    }
+}
+
 fn messages_of(case: &Value) -> Vec<Message> {
     let mut next = 0;
+    case["messages"].as_array().unwrap().iter().map(|message| message_of(message, &mut next)).collect()
+}
+
+fn message_of(message: &Value, next_media: &mut u32) -> Message {
     let mut media = || {
-        next += 1;
-        next - 1
+        *next_media += 1;
+        *next_media - 1
     };
-    let mut messages = Vec::new();
-    for message in case["messages"].as_array().unwrap() {
-        let role = match message["role"].as_str().unwrap() {
-            "system" => Role::System,
-            "user" => Role::User,
-            "assistant" => Role::Assistant,
-            other => panic!("unknown role {other}"),
-        };
-        let content = &message["content"];
-        let parts = match content.as_str() {
-            Some(text) => vec![Part::Text(text.to_owned())],
-            None => content
-                .as_array()
-                .unwrap()
-                .iter()
-                .map(|part| match part["type"].as_str().unwrap() {
-                    "text" => Part::Text(part["text"].as_str().unwrap().to_owned()),
-                    "image" => Part::Image(media()),
-                    "audio" => Part::Audio(media()),
-                    other => panic!("unknown part {other}"),
-                })
-                .collect(),
-        };
-        messages.push(Message { role, parts });
+    let part_of = |part: &Value| match part["type"].as_str().unwrap() {
+        "text" => Part::Text(part["text"].as_str().unwrap().to_owned()),
+        "image" => Part::Image(media()),
+        "audio" => Part::Audio(media()),
+        other => panic!("unknown part {other}"),
+    };
+    let content = &message["content"];
+    let parts = match content.as_str() {
+        Some(text) => vec![Part::Text(text.to_owned())],
+        None => content.as_array().into_iter().flatten().map(part_of).collect(),
+    };
+    match message["role"].as_str().unwrap() {
+        "system" | "developer" => Message::System { parts },
+        "user" => Message::User { parts },
+        "assistant" => Message::Assistant {
+            parts,
+            reasoning: message["reasoning_content"].as_str().unwrap_or_default().to_owned(),
+            calls: message["tool_calls"].as_array().into_iter().flatten().map(call_of).collect(),
+        },
+        "tool" => Message::Tool { call_id: message["tool_call_id"].as_str().map(str::to_owned), parts },
+        other => panic!("unknown role {other}"),
     }
-    messages
+}
+
+fn call_of(call: &Value) -> PastCall {
+    let function = &call["function"];
+    PastCall {
+        id: call["id"].as_str().map(str::to_owned),
+        name: function["name"].as_str().unwrap().to_owned(),
+        arguments: match function["arguments"].as_object() {
+            Some(arguments) => PastArguments::Object(arguments.clone()),
+            None => PastArguments::read(function["arguments"].as_str().unwrap()),
+        },
+    }
 }
 
 fn tools_of(case: &Value) -> Vec<ToolDeclaration> {

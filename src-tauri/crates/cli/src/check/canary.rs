@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
-use hangar_gemma::{Message, Part, Role, ToolDeclaration};
+use hangar_gemma::{Conversation, Message, Part, Role, Thinking, ToolDeclaration};
 use hangar_media::{decode_audio, decode_image};
 use hangar_protocol::{Group, Media, Prompt, Segment};
 use serde::Deserialize;
@@ -121,7 +121,7 @@ fn render(folder: &Path, file: &Path, written: Written) -> Result<Canary, Failur
             WrittenRole::User => Role::User,
             WrittenRole::Assistant => Role::Assistant,
         };
-        messages.push(Message { role, parts });
+        messages.push(Message::new(role, parts));
     }
     let tools: Vec<ToolDeclaration> = written
         .tools
@@ -132,7 +132,8 @@ fn render(folder: &Path, file: &Path, written: Written) -> Result<Canary, Failur
             parameters: tool.parameters,
         })
         .collect();
-    let groups = hangar_gemma::render(&messages, &tools).map_err(wrong(file))?;
+    let conversation = Conversation { messages: &messages, tools: &tools, thinking: Thinking::Off };
+    let groups = hangar_gemma::render(&conversation).map_err(wrong(file))?.groups;
     let groups =
         groups.into_iter().map(|group| Group { segments: group.segments.into_iter().map(segment).collect() });
     let prompt = Prompt { groups: groups.collect(), media };

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use hangar_gemma::Answer;
+use hangar_gemma::{Answer, Delta, Stop};
 use hangar_protocol::{Piece, Sampling};
 use hangar_supervisor::{Cause, DispatchError, Job, ReplyEvent, WorkerHandle};
 
@@ -70,7 +70,7 @@ async fn answer(worker: &WorkerHandle, canary: &Canary) -> Result<Found, Dispatc
     let sampling = Sampling { temperature: 0.0, seed: Some(0), ..Sampling::default() };
     let job = Job { prompt: canary.prompt.clone(), sampling, max_tokens: ANSWER_TOKENS };
     let mut reply = worker.generate(job).await?;
-    let mut answer = Answer::new();
+    let mut answer = Answer::default();
     let (mut visible, mut markup) = (String::new(), String::new());
     while let Some(event) = reply.events.recv().await {
         match event {
@@ -83,10 +83,14 @@ async fn answer(worker: &WorkerHandle, canary: &Canary) -> Result<Found, Dispatc
                         Piece::Control { token } => (token, hangar_gemma::Piece::Control(token)),
                     };
                     markup.push_str(text);
-                    visible.extend(answer.push(piece));
+                    visible.extend(answer.push(piece).into_iter().filter_map(Delta::into_text));
                 }
             }
-            ReplyEvent::Finished { .. } => return Ok(Found::Answer { visible, markup }),
+            ReplyEvent::Finished { .. } => {
+                let rest = answer.finish(Stop::Ended).deltas;
+                visible.extend(rest.into_iter().filter_map(Delta::into_text));
+                return Ok(Found::Answer { visible, markup });
+            }
             ReplyEvent::Failed { error, .. } => return Err(error),
             ReplyEvent::Queued { .. }
             | ReplyEvent::Loading(_)

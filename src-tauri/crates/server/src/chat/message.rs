@@ -36,7 +36,7 @@ fn read_one(field: &Field<'_>) -> Result<Message, ApiError> {
             return Err(field.require("content", CONTENT).err().unwrap_or(ApiError::Internal));
         }
     };
-    Ok(Message { role, parts })
+    Ok(Message::new(role, parts))
 }
 
 fn read_role(field: &Field<'_>) -> Result<Role, ApiError> {

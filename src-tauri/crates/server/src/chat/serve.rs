@@ -7,8 +7,8 @@ use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
-use hangar_gemma::{Answer, Piece as Told};
-use hangar_protocol::{Finished, Group, Piece, Prompt, Segment, WorkerFault};
+use hangar_gemma::{Answer, Conversation, Delta, Piece as Told, Stop, Thinking};
+use hangar_protocol::{FinishReason, Finished, Group, Piece, Prompt, Segment, WorkerFault};
 use hangar_supervisor::{DispatchError, Job, Reply, ReplyEvent, Start};
 use tokio::time::Instant;
 use tracing::{Instrument, Span};
@@ -39,7 +39,7 @@ pub(crate) async fn complete(State(app): State<App>, request: Request) -> Result
         created: unix_seconds(),
         model: app.settings.profiles.default_profile().model_id.clone(),
     };
-    let talk = Talk { app, arrived, start, reply, answer: Answer::new(), flight, envelope };
+    let talk = Talk { app, arrived, start, reply, answer: Answer::default(), next: None, flight, envelope };
     if wanted.stream { Ok(talk.stream(wanted.include_usage)) } else { talk.whole().await }
 }
 
@@ -82,12 +82,13 @@ async fn accepted(mut reply: Reply) -> Result<(Start, Reply), DispatchError> {
 }
 
 fn render(wanted: &ChatRequest) -> Result<Prompt, ApiError> {
-    let groups = hangar_gemma::render(&wanted.messages, &[]).map_err(|error| ApiError::BadRequest {
-        param: Some("messages".to_owned()),
-        what: format!("{error}."),
-    })?;
-    let groups =
-        groups.into_iter().map(|group| Group { segments: group.segments.into_iter().map(segment).collect() });
+    let conversation = Conversation { messages: &wanted.messages, tools: &[], thinking: Thinking::Off };
+    let rendered = hangar_gemma::render(&conversation)
+        .map_err(|error| ApiError::BadRequest { param: Some(error.field()), what: format!("{error}.") })?;
+    let groups = rendered
+        .groups
+        .into_iter()
+        .map(|group| Group { segments: group.segments.into_iter().map(segment).collect() });
     Ok(Prompt { groups: groups.collect(), media: Vec::new() })
 }
 
@@ -114,6 +115,8 @@ struct Talk {
     start: Start,
     reply: Reply,
     answer: Answer,
+    /// What comes after the text that was held back until the end.
+    next: Option<Turn>,
     flight: Flight,
     envelope: Envelope,
 }
@@ -192,16 +195,33 @@ impl Talk {
 
     /// Waits for something a client gets to see. Cancel-safe: nothing is taken from the worker and lost.
     async fn hear(&mut self) -> Turn {
+        if let Some(turn) = self.next.take() {
+            return turn;
+        }
         loop {
             match self.reply.events.recv().await {
                 Some(ReplyEvent::Pieces(pieces)) => {
-                    let text: String =
-                        pieces.iter().filter_map(|piece| self.answer.push(heard(piece))).collect();
+                    let deltas = pieces.iter().flat_map(|piece| self.answer.push(heard(piece)));
+                    let text: String = deltas.filter_map(Delta::into_text).collect();
                     if !text.is_empty() {
                         return Turn::Text(text);
                     }
                 }
-                Some(ReplyEvent::Finished { finished, .. }) => return self.ended(&finished),
+                Some(ReplyEvent::Finished { finished, .. }) => {
+                    let end = self.ended(&finished);
+                    let stop = match finished.reason {
+                        FinishReason::Stop | FinishReason::Cancelled => Stop::Ended,
+                        FinishReason::StopText => Stop::StopText,
+                        FinishReason::Length => Stop::Length,
+                    };
+                    let held = std::mem::take(&mut self.answer).finish(stop).deltas;
+                    let text: String = held.into_iter().filter_map(Delta::into_text).collect();
+                    if text.is_empty() {
+                        return end;
+                    }
+                    self.next = Some(end);
+                    return Turn::Text(text);
+                }
                 Some(ReplyEvent::Failed { error, .. }) => return self.broken(&error),
                 Some(
                     ReplyEvent::Queued { .. }

@@ -135,10 +135,10 @@ fn content_is_a_string_one_part_or_parts() {
     ]))
     .unwrap();
     let text = |text: &str| Part::Text(text.to_owned());
-    assert_eq!(read[1], Message { role: Role::System, parts: vec![text("d")] });
-    assert_eq!(read[2].parts, [text("a"), text("b")]);
-    assert_eq!(read[3].parts, [text("c")]);
-    assert!(read[4].parts.is_empty() && read[5].parts.is_empty());
+    assert_eq!(read[1], Message::new(Role::System, vec![text("d")]));
+    assert_eq!(read[2].parts(), [text("a"), text("b")]);
+    assert_eq!(read[3].parts(), [text("c")]);
+    assert!(read[4].parts().is_empty() && read[5].parts().is_empty());
 }
 
 #[test]
