@@ -16,6 +16,7 @@ class MemoryPipe:
         """Forgets what was sent and lets nothing be cancelled."""
         self.sent: list[frames.FromWorker] = []
         self.phases: list[tuple[str, int | None, int, int]] = []
+        self.steps: list[int] = []
         self.cancel_when: Callable[[], bool] = lambda: False
 
     def take(self) -> list[frames.FromWorker]:
@@ -33,8 +34,9 @@ class MemoryPipe:
         made = tuple(frames.Control(text) if is_control else frames.Text(text) for is_control, text in pieces)
         self.sent.append(frames.Pieces(request=request, pieces=made))
 
-    def progress(self, phase: str, request: int | None, done: int, total: int) -> None:
+    def progress(self, phase: str, request: int | None, done: int, total: int, step: int = 0) -> None:
         self.phases.append((phase, request, done, total))
+        self.steps.append(step)
 
     def cancelled(self, request: int) -> bool:
         return self.cancel_when()

@@ -44,6 +44,26 @@ def test_a_probe_tries_every_border_and_counts_what_it_does(pocket: Loaded) -> N
     assert probing[-1] == (5 * answer.report.prompt_tokens, 5 * answer.report.prompt_tokens)
 
 
+def test_a_cancelled_probe_ends_at_its_next_pass_and_the_next_request_works(pocket: Loaded) -> None:
+    asked = prompt(user("remember this code: amber lantern seven."), user("hello."))
+    looks = 0
+    cancel_at = 1000
+
+    def look() -> bool:
+        nonlocal looks
+        looks += 1
+        return looks >= cancel_at
+
+    pocket.pipe.cancel_when = look
+    assert isinstance(pocket.ask(frames.Probe(6, asked))[0], frames.Probed)
+    for cancel_at in (1, looks // 2, looks - 1):
+        looks = 0
+        end = finished(pocket.ask(frames.Probe(7, asked)))
+        assert (end.reason, end.request, looks) == ("cancelled", 7, cancel_at)
+    cancel_at = 1000
+    assert isinstance(pocket.ask(frames.Probe(8, asked))[0], frames.Probed)
+
+
 def test_a_probe_sees_a_warm_run_that_is_wrong(pocket: Loaded, monkeypatch: pytest.MonkeyPatch) -> None:
     session = pocket.service._session
     assert session is not None
@@ -86,6 +106,7 @@ def test_prefill_and_decode_are_counted_for_the_beat(pocket: Loaded) -> None:
     ]
     assert prefill == sorted(prefill)
     assert len(set(prefill)) == len(chunks.plan(0, tokens, 64, ())) >= tokens // 64
+    assert max(pocket.pipe.steps) == 64
     assert ("decode", 4, 1, 3) in pocket.pipe.phases
     assert pocket.pipe.phases[-1] == ("idle", None, 0, 0)
 

@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn beats_carry_rising_numbers_and_the_latest_counters() {
         let (pipe, sink) = pipe();
-        pipe.counters.set(hangar_protocol::Phase::Prefill, Some(RequestId(1)), 256, 670);
+        pipe.counters.set(hangar_protocol::Phase::Prefill, Some(RequestId(1)), 256, 670, 128);
         let (keep, closed) = channel();
         std::thread::scope(|scope| {
             let pipe = &pipe;
@@ -194,6 +194,8 @@ mod tests {
         let written = String::from_utf8(sink.0.lock().unwrap().clone()).unwrap();
         let lines: Vec<_> = written.lines().collect();
         assert!(lines[0].contains("\"sequence\":1") && lines[1].contains("\"sequence\":2"));
-        assert!(lines[1].contains("\"phase\":\"prefill\",\"request\":1,\"done\":256,\"total\":670"));
+        assert!(
+            lines[1].contains("\"phase\":\"prefill\",\"request\":1,\"done\":256,\"total\":670,\"step\":128")
+        );
     }
 }

@@ -35,15 +35,20 @@ fn start() -> PyResult<()> {
     let (sender, receiver) = channel();
     let native = Native { pipe: Arc::clone(&pipe), commands: Mutex::new(receiver) };
     NATIVE.set(native).map_err(|_| PyRuntimeError::new_err("the pipe was taken over already"))?;
+    be_waited_for();
     let reading = Arc::clone(&pipe);
-    std::thread::spawn(move || match read_frames(reader, &reading, &sender) {
-        Ended::ServerGone => leave(0),
-        Ended::Broken(error) => {
-            log_error(&error.to_string());
-            leave(STATUS_BROKEN_PIPE)
+    std::thread::spawn(move || {
+        be_waited_for();
+        match read_frames(reader, &reading, &sender) {
+            Ended::ServerGone => leave(0),
+            Ended::Broken(error) => {
+                log_error(&error.to_string());
+                leave(STATUS_BROKEN_PIPE)
+            }
         }
     });
     std::thread::spawn(move || {
+        be_waited_for();
         let (_keep, closed) = channel();
         beat_until_closed(&pipe, BEAT_EVERY, &closed);
     });
@@ -87,11 +92,12 @@ fn emit_pieces(request: u64, pieces: Vec<(bool, String)>) -> PyResult<()> {
     native()?.pipe.emit(&frame).map_err(|error| PyBrokenPipeError::new_err(error.to_string()))
 }
 
-/// Sets what the next beat will say.
+/// Sets what the next beat will say; `step` is the size of the step that begins now, where it may take long.
 #[pyfunction]
-fn progress(phase: &str, request: Option<u64>, done: u64, total: u64) -> PyResult<()> {
+#[pyo3(signature = (phase, request, done, total, step = 0))]
+fn progress(phase: &str, request: Option<u64>, done: u64, total: u64, step: u64) -> PyResult<()> {
     let phase = phase_of(phase).ok_or_else(|| PyValueError::new_err("phase is unknown"))?;
-    native()?.pipe.counters.set(phase, request.map(RequestId), done, total);
+    native()?.pipe.counters.set(phase, request.map(RequestId), done, total, step);
     Ok(())
 }
 
@@ -168,4 +174,23 @@ fn log_error(what: &str) {
 fn leave(status: i32) -> ! {
     // SAFETY: _exit takes any status and does not return.
     unsafe { libc::_exit(status) }
+}
+
+/// Tells macOS that a person waits for what this thread does: a child of a process without a window would else be
+/// put on the slow cores. Nothing to do elsewhere.
+fn be_waited_for() {
+    #[cfg(target_os = "macos")]
+    {
+        const USER_INITIATED: libc::c_uint = 0x19;
+        unsafe extern "C" {
+            fn pthread_set_qos_class_self_np(
+                class: libc::c_uint,
+                relative_priority: libc::c_int,
+            ) -> libc::c_int;
+        }
+        // SAFETY: two numbers, for this thread alone.
+        if unsafe { pthread_set_qos_class_self_np(USER_INITIATED, 0) } != 0 {
+            log_error("the system did not take the thread's quality of service");
+        }
+    }
 }

@@ -75,6 +75,8 @@ pub struct Beat {
     pub done: u64,
     /// Units to do in this phase; 0 where unknown.
     pub total: u64,
+    /// Units of the step under way, before whose end the counters cannot move; 0 where it is small or unknown.
+    pub step: u64,
 }
 
 /// What the engine is doing.

@@ -1,9 +1,11 @@
 """The worker process: `python -I -m hangar_worker --pins PATH`."""
 
 import argparse
+import faulthandler
 import logging
 import os
 import platform
+import signal
 import sys
 import warnings
 from pathlib import Path
@@ -23,6 +25,10 @@ class _JsonHandler(logging.Handler):
 
 def main(arguments: list[str]) -> int:
     """Says hello, then answers commands until told to stop."""
+    # Stacks of all threads on demand and at a fatal signal. Written below Python, so that a thread which keeps the
+    # interpreter lock for ever is shown too; they hold names of files and functions, and no values.
+    faulthandler.enable(all_threads=True)
+    faulthandler.register(signal.SIGUSR1, all_threads=True, chain=False)
     parser = argparse.ArgumentParser(prog="hangar_worker")
     parser.add_argument("--pins", type=Path, required=True)
     options = parser.parse_args(arguments)

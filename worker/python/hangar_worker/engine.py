@@ -12,8 +12,8 @@ from hangar_worker.media import AudioInput, ImageInput, MediaInput
 from hangar_worker.prompt import TokenPrompt
 from hangar_worker.sampling import Choice, Chooser
 
-Watch = Callable[[int, int], bool]
-"""Told (done, total) after every chunk; answers whether to stop."""
+Watch = Callable[[int, int, int], bool]
+"""Told (done, total, size of the chunk that comes now) before every chunk; answers whether to stop."""
 
 _CACHE_STATE_EVERY_TOKENS = 50
 _IMAGE_TYPE, _AUDIO_TYPE = 1, 3
@@ -96,7 +96,7 @@ class AutoregressiveEngine:
         """
         end = prompt.tokens if end is None else end
         for first, last in chunks.plan(start, end, chunk_tokens or self.chunk_tokens, prompt.whole):
-            if watch is not None and watch(first, end):
+            if watch is not None and watch(first, end, last - first):
                 raise CancelledError
             logits = self._chunk(prompt, cache, first, last)
             if last == end:

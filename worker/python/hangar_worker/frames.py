@@ -5,7 +5,7 @@ from typing import Literal
 
 from hangar_worker.faults import Fault
 
-PROTOCOL_VERSION = 2
+PROTOCOL_VERSION = 3
 """Version of every shape here; the server refuses a worker that says another."""
 
 
@@ -241,6 +241,7 @@ class Beat:
     request: int | None
     done: int
     total: int
+    step: int
 
 
 @dataclass(frozen=True)

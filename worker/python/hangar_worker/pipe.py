@@ -17,8 +17,8 @@ class Pipe(Protocol):
     def emit_pieces(self, request: int, pieces: list[tuple[bool, str]]) -> None:
         """Sends one `pieces` report from (is a control token, text or name) pairs; the quick way for every token."""
 
-    def progress(self, phase: str, request: int | None, done: int, total: int) -> None:
-        """Sets the counters that the next beat carries."""
+    def progress(self, phase: str, request: int | None, done: int, total: int, step: int = 0) -> None:
+        """Sets the counters that the next beat carries; `step` is the size of a step that may take long."""
 
     def cancelled(self, request: int) -> bool:
         """Whether the server asked to stop this request."""

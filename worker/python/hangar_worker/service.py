@@ -81,10 +81,9 @@ class Service:
                 case frames.Generate():
                     self._generate(self._session, command)
                 case frames.Probe():
-                    report = self._session.probe(
-                        command.prompt, lambda done, total: self._pipe.progress("probing", command.request, done, total)
-                    )
-                    send(self._pipe, frames.Probed(request=command.request, report=report))
+                    self._probe(self._session, command)
+        except CancelledError:
+            self._cancelled(command.request)
         except Exception as error:  # noqa: BLE001 - every failure must reach the server as a fault
             fault = _fault(error, doing, has_prompt=True)
             level: log.Level = "info" if faults.is_of_client(fault) else "error"
@@ -95,6 +94,24 @@ class Service:
                 self._session.release()
             self._pipe.progress("idle", None, 0, 0)
 
+    def _cancelled(self, request: int) -> None:
+        """Ends a request of which nothing was answered yet."""
+        log.event("info", "finished", request=request, reason="cancelled", prompt_tokens=0, completion_tokens=0)
+        none = frames.TokenUse(prompt_tokens=0, cached_tokens=0, completion_tokens=0)
+        memory = self._session.memory() if self._session is not None else frames.MemoryUse(0, 0, 0)
+        send(self._pipe, frames.Finished(request, "cancelled", none, frames.Timings(0.0, 0.0), memory, ()))
+
+    def _probe(self, session: "Session", command: frames.Probe) -> None:
+        pipe, request = self._pipe, command.request
+        pipe.progress("probing", request, 0, 0)
+
+        def watch(done: int, total: int, step: int) -> bool:
+            pipe.progress("probing", request, done, total, step)
+            return pipe.cancelled(request)
+
+        report = session.probe(command.prompt, watch, lambda: pipe.cancelled(request))
+        send(pipe, frames.Probed(request=request, report=report))
+
     def _generate(self, session: "Session", command: frames.Generate) -> None:
         pipe, request = self._pipe, command.request
         if command.max_tokens < 1:
@@ -102,13 +119,7 @@ class Service:
         sampler = session.sampler(command.sampling)
         # A long prompt is tokenised for seconds: that is work on it already.
         pipe.progress("prefill", request, 0, 0)
-        try:
-            prompt = session.tokenize(command.prompt, command.max_tokens, lambda: pipe.cancelled(request))
-        except CancelledError:
-            log.event("info", "finished", request=request, reason="cancelled", prompt_tokens=0, completion_tokens=0)
-            none = frames.TokenUse(prompt_tokens=0, cached_tokens=0, completion_tokens=0)
-            send(pipe, frames.Finished(request, "cancelled", none, frames.Timings(0.0, 0.0), session.memory(), ()))
-            return
+        prompt = session.tokenize(command.prompt, command.max_tokens, lambda: pipe.cancelled(request))
         tokens = len(prompt.ids)
         send(pipe, frames.Accepted(request=request, prompt_tokens=tokens, cached_tokens=0))
         accepted = time.monotonic()
@@ -116,8 +127,8 @@ class Service:
         made = 0
         pipe.progress("prefill", request, 0, tokens)
 
-        def watch(done: int, total: int) -> bool:
-            pipe.progress("prefill", request, done, total)
+        def watch(done: int, total: int, step: int) -> bool:
+            pipe.progress("prefill", request, done, total, step)
             return pipe.cancelled(request)
 
         answer = session.answer(prompt, sampler, command.max_tokens, watch, lambda: pipe.cancelled(request))

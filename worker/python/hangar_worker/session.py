@@ -103,9 +103,13 @@ class Session:
         room = Room(self.window_tokens, max_tokens)
         return tokenize(prompt, self._model.vocabulary, self._model.markers, self._model.reader, room, stop)
 
-    def probe(self, prompt: frames.Prompt, progress: Callable[[int, int], None]) -> frames.ProbeReport:
-        """Measures how far warm runs are from a cold one."""
-        return exactness.measure(self._engine, self.tokenize(prompt), progress)
+    def probe(self, prompt: frames.Prompt, watch: Watch, stop: Callable[[], bool]) -> frames.ProbeReport:
+        """Measures how far warm runs are from a cold one.
+
+        Raises:
+            CancelledError: when told to stop.
+        """
+        return exactness.measure(self._engine, self.tokenize(prompt, stop=stop), watch)
 
     def answer(
         self, prompt: TokenPrompt, sampler: Sampler, max_tokens: int, watch: Watch, stop: Callable[[], bool]

@@ -22,6 +22,12 @@ pub struct Life {
     pub pieces: Vec<Piece>,
     /// Window to claim; a request over it fails as a real one does.
     pub window_tokens: u32,
+    /// Chunks in which a prompt is read.
+    pub prefill_chunks: u32,
+    /// Time for each chunk, in milliseconds.
+    pub chunk_delay_ms: u64,
+    /// Where it stops for ever while it beats on.
+    pub wedge_in: Option<WedgeIn>,
     /// Time before each piece, in milliseconds.
     pub piece_delay_ms: u64,
     /// How an answer ends.
@@ -32,6 +38,15 @@ pub struct Life {
     pub heeds_shutdown: bool,
     /// Whether beats are sent.
     pub beats: bool,
+}
+
+/// Where a scripted worker gets stuck; in an answer, after its pieces, it does by its ending.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WedgeIn {
+    /// While it loads.
+    Load,
+    /// After the first chunk of a prompt.
+    Prefill,
 }
 
 /// How a scripted answer ends.
@@ -65,6 +80,9 @@ impl Default for Life {
             load_fault: None,
             pieces: vec![text("hello "), text("world")],
             window_tokens: u32::MAX,
+            prefill_chunks: 0,
+            chunk_delay_ms: 0,
+            wedge_in: None,
             piece_delay_ms: 0,
             ending: Ending::Finish,
             heeds_cancel: true,
@@ -100,6 +118,17 @@ impl Life {
                 }
                 "window_tokens" => {
                     life.window_tokens = serde_json::from_value(value.clone()).map_err(|_| wrong())?;
+                }
+                "prefill_chunks" => {
+                    life.prefill_chunks = serde_json::from_value(value.clone()).map_err(|_| wrong())?;
+                }
+                "chunk_delay_ms" => life.chunk_delay_ms = value.as_u64().ok_or_else(wrong)?,
+                "wedge_in" => {
+                    life.wedge_in = Some(match value.as_str() {
+                        Some("load") => WedgeIn::Load,
+                        Some("prefill") => WedgeIn::Prefill,
+                        _ => return Err(wrong()),
+                    });
                 }
                 "piece_delay_ms" => life.piece_delay_ms = value.as_u64().ok_or_else(wrong)?,
                 "ending" => life.ending = value.as_str().and_then(Ending::from_word).ok_or_else(wrong)?,

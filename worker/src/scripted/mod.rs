@@ -1,6 +1,10 @@
 //! A scripted engine: it speaks the real protocol over the real loop, and misbehaves on demand.
 //!
 //! Tests use it for faults the real engine will not show when asked to.
+#![expect(
+    unsafe_code,
+    reason = "a worker that is stuck for good does not even heed the signal for its stacks"
+)]
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
@@ -16,7 +20,7 @@ use crate::{Command, Ended, Outlet, Pipe, beat_until_closed, read_frames};
 
 mod life;
 
-pub use life::{Ending, Life, next_life};
+pub use life::{Ending, Life, WedgeIn, next_life};
 
 /// Status of a worker that a script told to crash.
 pub const STATUS_SCRIPTED_CRASH: i32 = 9;
@@ -26,6 +30,8 @@ const PROMPT_TOKENS: u32 = 3;
 
 /// Lives one life over standard input and output; the status to exit with.
 pub fn live(life: &Life) -> i32 {
+    // SAFETY: ignoring a signal needs no handler; nothing else of this process asks for it.
+    unsafe { libc::signal(libc::SIGUSR1, libc::SIG_IGN) };
     let pipe = Arc::new(Pipe::new(Outlet::new(Box::new(std::io::stdout()))));
     let (sender, commands) = channel();
     let (ended_sender, ended) = channel();
@@ -89,9 +95,12 @@ impl Scripted<'_> {
     }
 
     fn load(&mut self) -> Result<(), Over> {
-        self.pipe.counters.set(Phase::Loading, None, 0, 1);
+        self.pipe.counters.set(Phase::Loading, None, 0, 1, 0);
         self.pause(self.life.load_delay_ms)?;
-        self.pipe.counters.set(Phase::Idle, None, 0, 0);
+        if self.life.wedge_in == Some(WedgeIn::Load) {
+            return self.wedge();
+        }
+        self.pipe.counters.set(Phase::Idle, None, 0, 0, 0);
         if let Some(fault) = self.life.load_fault.clone() {
             return self.emit(&FromWorker::LoadFailed(LoadFailed { fault }));
         }
@@ -124,9 +133,19 @@ impl Scripted<'_> {
             prompt_tokens: PROMPT_TOKENS,
             cached_tokens: 0,
         }))?;
+        let total = u64::from(self.life.prefill_chunks);
+        for chunk in 0..total {
+            self.pipe.counters.set(Phase::Prefill, Some(request), chunk, total, 1);
+            if self.pause_unless_cancelled(request, self.life.chunk_delay_ms)? {
+                return self.finish(request, FinishReason::Cancelled, 0);
+            }
+            if self.life.wedge_in == Some(WedgeIn::Prefill) {
+                return self.wedge_until_cancelled(request, 0);
+            }
+        }
         let mut sent: u32 = 0;
         for piece in &self.life.pieces {
-            self.pipe.counters.set(Phase::Decode, Some(request), sent.into(), generate.max_tokens.into());
+            self.pipe.counters.set(Phase::Decode, Some(request), sent.into(), generate.max_tokens.into(), 0);
             let cancelled = self.pause_unless_cancelled(request, self.life.piece_delay_ms)?;
             if cancelled {
                 return self.finish(request, FinishReason::Cancelled, sent);
@@ -153,7 +172,7 @@ impl Scripted<'_> {
     }
 
     fn finish(&self, request: RequestId, reason: FinishReason, sent: u32) -> Result<(), Over> {
-        self.pipe.counters.set(Phase::Idle, None, 0, 0);
+        self.pipe.counters.set(Phase::Idle, None, 0, 0, 0);
         self.emit(&FromWorker::Finished(Finished {
             request,
             reason,

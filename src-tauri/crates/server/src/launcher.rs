@@ -9,7 +9,7 @@ use hangar_protocol::WorkerFault;
 use hangar_provision::{
     Expected, ProvisionError, Resources, Runtime, inspect_foreign, runtime, verify_pocket, worker_environment,
 };
-use hangar_supervisor::{Cause, Launch, Limits, LoadOrder, WorkerCommand};
+use hangar_supervisor::{Cause, Launch, Limits, LoadOrder, StallLimits, WorkerCommand};
 
 /// From being asked to end to being killed.
 const SHUTDOWN_GRACE_MS: u64 = 5_000;
@@ -112,6 +112,7 @@ pub fn limits(worker: &WorkerSettings) -> Limits {
         shutdown_grace_ms: SHUTDOWN_GRACE_MS,
         cancel_grace_ms: CANCEL_GRACE_MS,
         silence_ms: SILENCE_MS,
+        stall: StallLimits::within(worker.startup_timeout_ms, worker.request_timeout_ms),
     }
 }
 

@@ -136,6 +136,28 @@ impl Cause {
         }
     }
 
+    /// The same cause with the last lines of the log of the process that it ended.
+    #[must_use]
+    pub(crate) fn with_tail(self, tail: Vec<String>) -> Self {
+        match self {
+            Self::Stalled { phase, done, total, limit_ms, .. } => {
+                Self::Stalled { phase, done, total, limit_ms, stderr_tail: tail }
+            }
+            Self::RuntimeUnverified { .. }
+            | Self::RuntimeMissing { .. }
+            | Self::SpawnFailed { .. }
+            | Self::ExitedEarly { .. }
+            | Self::Crashed { .. }
+            | Self::WrongProtocol { .. }
+            | Self::ProtocolBroken { .. }
+            | Self::StartTimeout { .. }
+            | Self::LoadTimeout { .. }
+            | Self::Load(_)
+            | Self::Silent
+            | Self::Unresponsive { .. } => self,
+        }
+    }
+
     /// What a person can do, where there is something.
     pub fn cure(&self) -> Option<String> {
         match self {

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use hangar_governor::memory::{self, MemoryProbe};
+use hangar_governor::power::{self, Wakefulness};
 use hangar_protocol::{Finished, MemoryUse, Phase, Piece, ProbeReport, Prompt, Sampling};
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -126,6 +128,13 @@ pub struct Start {
     pub ran_on: RanOn,
 }
 
+/// Memory as it was read.
+#[derive(Clone, Copy, Debug, Default)]
+struct Readings {
+    process_bytes: Option<u64>,
+    available_bytes: Option<u64>,
+}
+
 /// Result of an unload: the process is reaped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unloaded {
@@ -153,16 +162,38 @@ pub struct Restarted {
 pub struct WorkerHandle {
     orders: mpsc::Sender<Order>,
     snapshots: watch::Receiver<Arc<Snapshot>>,
+    memory: Arc<dyn MemoryProbe>,
+}
+
+/// The machine that a worker runs on, as far as the supervisor asks it for anything.
+#[derive(Clone, Debug)]
+pub struct Host {
+    /// Reads memory.
+    pub memory: Arc<dyn MemoryProbe>,
+    /// Holds off naps and sleep.
+    pub wakefulness: Arc<dyn Wakefulness>,
+}
+
+impl Host {
+    /// This machine.
+    pub fn system() -> Self {
+        Self { memory: memory::system(), wakefulness: power::system() }
+    }
 }
 
 impl WorkerHandle {
     /// Starts the task; no process is started before the first demand.
     pub fn spawn(limits: Limits, order: LoadOrder, launcher: Arc<dyn Launch>) -> Self {
+        Self::spawn_on(&Host::system(), limits, order, launcher)
+    }
+
+    /// The same on a machine whose memory and power are given.
+    pub fn spawn_on(host: &Host, limits: Limits, order: LoadOrder, launcher: Arc<dyn Launch>) -> Self {
         let (orders, waiting) = mpsc::channel(WAITING_ORDERS);
         let (publisher, snapshots) = watch::channel(Arc::new(Snapshot::unloaded(&limits)));
-        let (task, children) = Task::new(limits, order, launcher, publisher, orders.downgrade());
+        let (task, children) = Task::new(host, limits, order, launcher, publisher, orders.downgrade());
         tokio::spawn(task.run(waiting, children));
-        Self { orders, snapshots }
+        Self { orders, snapshots, memory: Arc::clone(&host.memory) }
     }
 
     /// The latest look at the worker; never waits.
@@ -198,9 +229,9 @@ impl WorkerHandle {
                     | ReplyEvent::Loading(_)
                     | ReplyEvent::Progress(_)
                     | ReplyEvent::Accepted(_)
-                    | ReplyEvent::Pieces(_)
-                    | ReplyEvent::Finished { .. },
+                    | ReplyEvent::Pieces(_),
                 ) => {}
+                Some(ReplyEvent::Finished { .. }) => return Err(DispatchError::Cancelled),
                 None => return Err(DispatchError::ShuttingDown),
             }
         }
@@ -212,8 +243,14 @@ impl WorkerHandle {
     /// [`DispatchError::UnloadRefused`] while a request runs, without `force`.
     pub async fn unload(&self, force: bool) -> Result<Unloaded, DispatchError> {
         let old_pid = self.snapshot().pid;
+        let before = self.readings(old_pid).await;
         self.settle(|settled| Order::Unload { force, settled }).await?;
-        Ok(Unloaded { old_pid, resident_before_bytes: None, freed_bytes: None })
+        let after = self.readings(None).await;
+        let resident_before_bytes = before.process_bytes;
+        let freed_bytes =
+            memory::freed_bytes(resident_before_bytes, before.available_bytes, after.available_bytes);
+        tracing::info!(old_pid, resident_before_bytes, freed_bytes, "worker is unloaded");
+        Ok(Unloaded { old_pid, resident_before_bytes, freed_bytes })
     }
 
     /// Ends the process if there is one and starts a new one; answered when it is ready.
@@ -234,6 +271,16 @@ impl WorkerHandle {
         if self.orders.send(Order::Shutdown { settled }).await.is_ok() {
             drop(done.await);
         }
+    }
+
+    /// Reads memory without holding up anybody else.
+    async fn readings(&self, pid: Option<u32>) -> Readings {
+        let probe = Arc::clone(&self.memory);
+        let read = move || Readings {
+            process_bytes: pid.and_then(|pid| probe.process_bytes(pid)),
+            available_bytes: probe.available_bytes(),
+        };
+        tokio::task::spawn_blocking(read).await.unwrap_or_default()
     }
 
     async fn demand(

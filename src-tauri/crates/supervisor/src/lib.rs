@@ -19,11 +19,14 @@ mod view;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use hangar_protocol::Phase;
+
 pub use cause::Cause;
 pub use error::DispatchError;
 pub use exit::{Exit, LastExit};
 pub use handle::{
-    Job, LoadProgress, PrefillProgress, RanOn, Reply, ReplyEvent, Restarted, Start, Unloaded, WorkerHandle,
+    Host, Job, LoadProgress, PrefillProgress, RanOn, Reply, ReplyEvent, Restarted, Start, Unloaded,
+    WorkerHandle,
 };
 pub use snapshot::{Counters, Snapshot, StateWord};
 
@@ -50,6 +53,52 @@ pub struct Limits {
     pub cancel_grace_ms: u64,
     /// Silence after which a worker that said hello is given up; it beats twice a second without its interpreter.
     pub silence_ms: u64,
+    /// Longest times without any progress.
+    pub stall: StallLimits,
+}
+
+/// Longest times in which a worker's counters may stand still; durations in milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StallLimits {
+    /// While weights are read and kernels compiled.
+    pub load_ms: u64,
+    /// While a prompt is read, besides what its chunk is allowed.
+    pub prefill_ms: u64,
+    /// For each token of the chunk that the worker says it works on.
+    pub prefill_token_ms: u64,
+    /// Between two tokens of an answer.
+    pub decode_ms: u64,
+}
+
+impl StallLimits {
+    /// Limits that fit these time-outs: a load may stand still for all of its time, an answer for a part.
+    pub fn within(startup_timeout_ms: u64, request_timeout_ms: u64) -> Self {
+        Self {
+            load_ms: startup_timeout_ms,
+            prefill_ms: (request_timeout_ms / 4).clamp(2_000, 120_000),
+            prefill_token_ms: 20,
+            decode_ms: (request_timeout_ms / 8).clamp(2_000, 60_000),
+        }
+    }
+
+    /// How long a phase may stand still; `step` is the size of the step under way.
+    pub(crate) fn of(&self, phase: Phase, step: u64) -> u64 {
+        match phase {
+            Phase::Loading | Phase::WarmingUp => self.load_ms,
+            Phase::Idle | Phase::Prefill | Phase::Probing => {
+                self.prefill_ms.saturating_add(self.of_step(phase, step))
+            }
+            Phase::Decode => self.decode_ms,
+        }
+    }
+
+    /// The part of it that a step is allowed for its size.
+    pub(crate) fn of_step(&self, phase: Phase, step: u64) -> u64 {
+        match phase {
+            Phase::Prefill | Phase::Probing => self.prefill_token_ms.saturating_mul(step),
+            Phase::Idle | Phase::Loading | Phase::WarmingUp | Phase::Decode => 0,
+        }
+    }
 }
 
 /// Which model a worker is to load, and how.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hangar_protocol::{FromWorker, MAX_FROM_WORKER_BYTES, Splitter, ToWorker, decode, encode};
-use nix::sys::signal::{Signal, killpg};
+use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
@@ -34,6 +34,7 @@ pub(crate) enum ChildEvent {
 #[derive(Debug)]
 pub(crate) struct Link {
     pub(crate) pid: u32,
+    tail: Tail,
     frames: mpsc::Sender<ToWorker>,
 }
 
@@ -70,11 +71,12 @@ struct Unfollowed {
     child: Child,
     stdout: ChildStdout,
     stderr: ChildStderr,
+    tail: Tail,
 }
 
 impl Unfollowed {
     fn follow(mut self, pid: u32, generation: Generation, events: mpsc::Sender<(Generation, ChildEvent)>) {
-        let tail = Tail::default();
+        let tail = self.tail;
         let following = tokio::spawn(follow(self.stderr, pid, tail.clone()));
         let reading = tokio::spawn(read_frames(self.stdout, generation, events.clone()));
         tokio::spawn(async move {
@@ -106,12 +108,23 @@ impl Link {
         let stderr = child.stderr.take().ok_or_else(gone)?;
         let (frames, waiting) = mpsc::channel(WAITING_FRAMES);
         tokio::spawn(write_frames(stdin, waiting));
-        Ok((Self { pid, frames }, Unfollowed { child, stdout, stderr }))
+        let tail = Tail::default();
+        Ok((Self { pid, tail: tail.clone(), frames }, Unfollowed { child, stdout, stderr, tail }))
     }
 
     /// Hands a frame to the writer without waiting.
     pub(crate) fn send(&self, frame: ToWorker) -> Result<(), PipeClosed> {
         self.frames.try_send(frame).map_err(|_| PipeClosed)
+    }
+
+    /// Asks the process, and nothing else of its group, to write the stacks of its threads to its log.
+    pub(crate) fn dump_stacks(&self) {
+        self.tail.expect_stacks();
+        if let Ok(pid) = i32::try_from(self.pid)
+            && let Err(error) = kill(Pid::from_raw(pid), Signal::SIGUSR1)
+        {
+            tracing::debug!(pid, %error, "worker was gone before its stacks were asked for");
+        }
     }
 
     /// Kills the process and everything in its group.

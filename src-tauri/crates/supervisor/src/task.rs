@@ -2,23 +2,23 @@
 //!
 //! Nothing here awaits anything but the next happening, so a slow client or worker cannot stall a command.
 
+mod hearing;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hangar_protocol::{Beat, Cancel, FromWorker, Load, Phase, Prompt, RequestId, ToWorker};
+use hangar_governor::power::{Awake, Reason, Wakefulness};
+use hangar_protocol::{Cancel, Load, Prompt, RequestId, ToWorker};
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
 use crate::link::{ChildEvent, start};
-use crate::machine::{Effect, Event, Generation, Machine, Outcome, RequestEnd, Ticket, Timer};
-use crate::requests::{Requests, Settled, TooSlow, Work};
+use crate::machine::{Effect, Event, Generation, Machine, Outcome, Ticket};
+use crate::requests::{Requests, Settled, Work};
 use crate::timers::Timers;
 use crate::view::{ChildView, Publisher};
-use crate::{
-    DispatchError, Job, LastExit, Launch, Limits, LoadOrder, LoadProgress, RanOn, ReplyEvent, Snapshot,
-    StateWord,
-};
+use crate::{DispatchError, Host, Job, Launch, Limits, LoadOrder, RanOn, ReplyEvent, Snapshot, StateWord};
 
 /// Events a child may be ahead of the task.
 const CHILD_EVENTS: usize = 1024;
@@ -37,6 +37,10 @@ pub(crate) enum Order {
 type Children = mpsc::Receiver<(Generation, ChildEvent)>;
 
 pub(crate) struct Task {
+    wakefulness: Arc<dyn Wakefulness>,
+    _serving: Awake,
+    /// Held while a request runs.
+    answering: Option<Awake>,
     machine: Machine,
     timers: Timers,
     silence: Duration,
@@ -56,6 +60,7 @@ pub(crate) struct Task {
 
 impl Task {
     pub(crate) fn new(
+        host: &Host,
         limits: Limits,
         order: LoadOrder,
         launcher: Arc<dyn Launch>,
@@ -64,6 +69,9 @@ impl Task {
     ) -> (Self, Children) {
         let (child_events, children) = mpsc::channel(CHILD_EVENTS);
         let task = Self {
+            wakefulness: Arc::clone(&host.wakefulness),
+            _serving: host.wakefulness.hold(Reason::Serving),
+            answering: None,
             machine: Machine::new(limits),
             timers: Timers::default(),
             silence: Duration::from_millis(limits.silence_ms),
@@ -136,99 +144,10 @@ impl Task {
         self.requests.take(id);
     }
 
-    fn child_said(&mut self, generation: Generation, event: ChildEvent) {
-        match event {
-            ChildEvent::Born(link) => {
-                tracing::info!(pid = link.pid, generation = generation.0, "worker process started");
-                if self.child.doomed {
-                    link.kill();
-                }
-                self.child.link = Some(link);
-            }
-            ChildEvent::Unborn(cause) => self.step(Event::SpawnFailed { generation, cause }),
-            ChildEvent::Frame(frame) => {
-                self.timers.arm(Timer::Silence(generation), Instant::now() + self.silence);
-                self.frame(generation, frame);
-            }
-            ChildEvent::Broken(what) => self.step(Event::ProtocolBroken { generation, what }),
-            ChildEvent::Exited { status, stderr_tail } => {
-                tracing::info!(generation = generation.0, %status, "worker process ended");
-                if matches!(self.machine.word(), StateWord::Starting | StateWord::Loading) {
-                    // No prompt was sent yet, so none can be in it.
-                    let said = stderr_tail.join("\n");
-                    tracing::error!(%status, said, "worker ended before it was ready");
-                }
-                self.publisher.ended(LastExit {
-                    generation: generation.0,
-                    pid: self.child.link.as_ref().map(|link| link.pid),
-                    kind: self.machine.exit_kind(),
-                    exit: status,
-                    stderr_tail: stderr_tail.clone(),
-                    at: Instant::now(),
-                });
-                self.child = ChildView::default();
-                self.step(Event::Exited { generation, status, stderr_tail });
-            }
-        }
-    }
-
-    fn frame(&mut self, generation: Generation, frame: FromWorker) {
-        match frame {
-            FromWorker::Hello(hello) => {
-                self.step(Event::Hello { generation, protocol: hello.protocol, verdict: hello.verdict });
-            }
-            FromWorker::Beat(beat) => self.beat(&beat),
-            FromWorker::Loaded(loaded) => {
-                self.load_ended = Some(Instant::now());
-                self.child.model = Some(loaded.model);
-                self.child.load_ms = Some(loaded.load_ms);
-                self.child.memory = Some(loaded.memory);
-                self.step(Event::Loaded { generation });
-            }
-            FromWorker::LoadFailed(failed) => {
-                self.step(Event::LoadFailed { generation, fault: failed.fault })
-            }
-            FromWorker::Accepted(accepted) => {
-                let told = self.requests.accepted(&accepted);
-                self.cut_if(told, accepted.request);
-            }
-            FromWorker::Pieces(pieces) => {
-                let told = self.requests.reply(pieces.request, ReplyEvent::Pieces(pieces.pieces));
-                self.cut_if(told, pieces.request);
-            }
-            FromWorker::Finished(finished) => {
-                self.child.memory = Some(finished.memory);
-                let request = finished.request;
-                self.step(Event::Ended { generation, request, end: RequestEnd::Finished(finished) });
-            }
-            FromWorker::Failed(failed) => {
-                let end = RequestEnd::Faulted(failed.fault);
-                self.step(Event::Ended { generation, request: failed.request, end });
-            }
-            FromWorker::Probed(probed) => {
-                let end = RequestEnd::Probed(probed.report);
-                self.step(Event::Ended { generation, request: probed.request, end });
-            }
-            FromWorker::Pong(_) => {}
-        }
-    }
-
-    fn beat(&mut self, beat: &Beat) {
-        let said = (beat.phase, beat.done, beat.total);
-        if self.child.phase != Some(said) {
-            self.child.phase = Some(said);
-            self.child.advanced_at = Some(Instant::now());
-        }
-        match (beat.phase, beat.request) {
-            (Phase::Prefill, Some(request)) => self.requests.progress(request, beat.done, beat.total),
-            (Phase::Loading | Phase::WarmingUp, _) => self.tell_waiting(),
-            (Phase::Idle | Phase::Prefill | Phase::Decode | Phase::Probing, _) => {}
-        }
-    }
-
     /// Publishes before it answers anybody: whoever was answered sees the state that follows.
     fn step(&mut self, event: Event) {
         let effects = self.machine.step(event);
+        self.stay_awake();
         self.publisher.publish(&self.machine, &self.child, &self.requests);
         for effect in effects {
             self.carry_out(effect);
@@ -237,18 +156,13 @@ impl Task {
         self.tell_waiting();
     }
 
-    fn tell_waiting(&mut self) {
-        let loads = matches!(self.machine.word(), StateWord::Starting | StateWord::Loading);
-        let loading = self.load_begun.filter(|_| loads).map(|begun| {
-            let (phase, done, total) = self.child.phase.unwrap_or((Phase::Loading, 0, 0));
-            LoadProgress {
-                phase: self.child.phase.map(|_| phase),
-                done,
-                total,
-                elapsed_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
-            }
-        });
-        self.requests.tell_waiting(self.machine.waiting(), loading);
+    /// The machine may fall asleep between requests, and not in the middle of one.
+    fn stay_awake(&mut self) {
+        if self.machine.word() != StateWord::Busy {
+            self.answering = None;
+        } else if self.answering.is_none() {
+            self.answering = Some(self.wakefulness.hold(Reason::Answering));
+        }
     }
 
     fn ran_on(&self) -> RanOn {
@@ -287,6 +201,11 @@ impl Task {
                 Some(_) => self.send(ToWorker::Shutdown),
                 None => self.child.doomed = true,
             },
+            Effect::DumpStacks => {
+                if let Some(link) = &self.child.link {
+                    link.dump_stacks();
+                }
+            }
             Effect::Kill => match &self.child.link {
                 Some(link) => link.kill(),
                 None => self.child.doomed = true,
@@ -320,13 +239,6 @@ impl Task {
         {
             tracing::warn!(pid = link.pid, "worker's pipe takes no more frames");
             link.kill();
-        }
-    }
-
-    fn cut_if(&mut self, told: Result<(), TooSlow>, request: RequestId) {
-        if let Err(TooSlow) = told {
-            tracing::warn!(%request, "client reads too slowly, its request is cancelled");
-            self.step(Event::Cancel(request));
         }
     }
 

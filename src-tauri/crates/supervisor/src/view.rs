@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use hangar_protocol::{MemoryUse, ModelFacts, Phase};
+use hangar_protocol::{Beat, MemoryUse, ModelFacts, Phase, RequestId};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::link::Link;
-use crate::machine::Machine;
+use crate::machine::{Doing, Machine};
 use crate::requests::Requests;
 use crate::{LastExit, Limits, Snapshot, StateWord};
 
@@ -20,10 +20,26 @@ pub(crate) struct ChildView {
     pub(crate) doomed: bool,
     pub(crate) model: Option<ModelFacts>,
     pub(crate) load_ms: Option<u64>,
-    pub(crate) phase: Option<(Phase, u64, u64)>,
+    /// What it said last that it is doing.
+    pub(crate) doing: Option<(Option<RequestId>, Doing)>,
     /// When the counters last moved.
     pub(crate) advanced_at: Option<Instant>,
     pub(crate) memory: Option<MemoryUse>,
+}
+
+impl ChildView {
+    /// Takes what a beat says; whether anything moved since the last one.
+    pub(crate) fn take(&mut self, beat: &Beat) -> bool {
+        let now = Doing { phase: beat.phase, done: beat.done, total: beat.total, step: beat.step };
+        let moved = self.doing.is_none_or(|(request, before)| {
+            (request, before.phase) != (beat.request, now.phase) || now.done > before.done
+        });
+        self.doing = Some((beat.request, now));
+        if moved {
+            self.advanced_at = Some(Instant::now());
+        }
+        moved
+    }
 }
 
 /// Makes snapshots and hands them out.
@@ -57,9 +73,9 @@ impl Publisher {
         let word = machine.word();
         self.follow(word, machine.backoff_ms());
         // Beats come twice a second; what the lifecycle knows better is not left to them.
-        let (phase, phase_done, phase_total) = match (word, child.phase) {
+        let (phase, phase_done, phase_total) = match (word, child.doing) {
             (StateWord::Ready, _) => (Some(Phase::Idle), 0, 0),
-            (_, Some((phase, done, total))) => (Some(phase), done, total),
+            (_, Some((_, Doing { phase, done, total, .. }))) => (Some(phase), done, total),
             (_, None) => (None, 0, 0),
         };
         let snapshot = Snapshot {

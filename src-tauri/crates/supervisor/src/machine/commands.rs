@@ -2,7 +2,7 @@
 
 use hangar_protocol::RequestId;
 
-use super::{Effect, Machine, Outcome, State, Then, Ticket, Timer};
+use super::{Effect, How, Machine, Outcome, State, Then, Ticket, Timer};
 use crate::DispatchError;
 
 impl Machine {
@@ -66,11 +66,11 @@ impl Machine {
                 self.begin_unload(ticket, effects);
             }
             State::Starting | State::Loading | State::Ready => self.begin_unload(ticket, effects),
-            State::Stopping { then, killed } => {
+            State::Stopping { then, how } => {
                 self.unloads.push(ticket);
                 if then != Then::Close {
                     Self::settle(&mut self.restarts, &Err(DispatchError::Cancelled), effects);
-                    self.change_intention(Then::Unload, killed);
+                    self.change_intention(Then::Unload, how);
                 }
             }
         }
@@ -90,11 +90,11 @@ impl Machine {
                 self.counters.worker_restarts += 1;
                 self.start(effects);
             }
-            State::Stopping { killed, .. } => {
+            State::Stopping { how, .. } => {
                 self.restarts.push(ticket);
                 self.forgive();
                 self.counters.worker_restarts += 1;
-                self.change_intention(Then::Restart, killed);
+                self.change_intention(Then::Restart, how);
             }
             State::Busy { request, cancelling } => {
                 if !cancelling {
@@ -113,7 +113,7 @@ impl Machine {
         match self.state.clone() {
             State::Closed => {}
             State::Unloaded | State::Backoff | State::Failed { .. } => self.enter(State::Closed),
-            State::Stopping { killed, .. } => self.change_intention(Then::Close, killed),
+            State::Stopping { how, .. } => self.change_intention(Then::Close, how),
             State::Busy { request, cancelling } => {
                 if !cancelling {
                     self.complete(request, Outcome::Failed(DispatchError::ShuttingDown), effects);
@@ -131,7 +131,7 @@ impl Machine {
         self.enter(State::Busy { request, cancelling: true });
         effects.push(Effect::SendCancel(request));
         let timer = Timer::CancelGrace(request);
-        effects.push(Effect::Arm { timer, after_ms: self.limits.cancel_grace_ms });
+        effects.push(Effect::Arm { timer, after_ms: self.cancel_grace_ms() });
     }
 
     pub(super) fn runs(&self, wanted: RequestId) -> bool {
@@ -157,8 +157,8 @@ impl Machine {
     }
 
     /// Keeps the epoch: the grace timer of the running stop stays in force.
-    fn change_intention(&mut self, then: Then, killed: bool) {
-        self.state = State::Stopping { then, killed };
+    fn change_intention(&mut self, then: Then, how: How) {
+        self.state = State::Stopping { then, how };
     }
 
     fn refusal(&self) -> Option<DispatchError> {

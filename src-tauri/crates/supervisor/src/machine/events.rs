@@ -1,8 +1,8 @@
 //! What the child and the timers say.
 
-use hangar_protocol::{PROTOCOL_VERSION, RequestId, Verdict, WorkerFault};
+use hangar_protocol::{PROTOCOL_VERSION, Phase, RequestId, Verdict, WorkerFault};
 
-use super::{Effect, FIRST_BACKOFFS_MS, MAX_FAILURES, Machine, Outcome, RequestEnd, State, Then, Timer};
+use super::{Effect, FIRST_BACKOFFS_MS, How, MAX_FAILURES, Machine, Outcome, RequestEnd, State, Then, Timer};
 use crate::{Cause, DispatchError, Exit};
 
 impl Machine {
@@ -20,6 +20,7 @@ impl Machine {
                 self.enter(State::Loading);
                 effects.push(Effect::SendLoad);
                 self.arm_state(self.limits.startup_timeout_ms, effects);
+                self.watch(Phase::Loading, effects);
             }
             Verdict::Differs { what } => {
                 let cause = Cause::RuntimeUnverified { what, cure: "run `hangar runtime repair`".into() };
@@ -81,17 +82,22 @@ impl Machine {
     }
 
     pub(super) fn exited(&mut self, status: Exit, stderr_tail: Vec<String>, effects: &mut Vec<Effect>) {
-        let cause = match self.state {
+        let gone = match &mut self.state {
             State::Starting | State::Loading => Cause::ExitedEarly { status, stderr_tail },
+            State::Stopping { then: Then::Retry(cause) | Then::Fail(cause), .. } => {
+                let told = cause.clone().with_tail(stderr_tail);
+                *cause = told.clone();
+                told
+            }
             State::Ready
             | State::Busy { .. }
-            | State::Stopping { .. }
+            | State::Stopping { then: Then::Unload | Then::Restart | Then::Close, .. }
             | State::Unloaded
             | State::Backoff
             | State::Failed { .. }
             | State::Closed => Cause::Crashed { status, stderr_tail },
         };
-        self.child_gone(cause, effects);
+        self.child_gone(gone, effects);
     }
 
     /// No child is left: the state's intention, or the failure, decides what follows.
@@ -139,12 +145,15 @@ impl Machine {
             }
             Timer::CancelGrace(request) => {
                 if self.state == (State::Busy { request, cancelling: true }) {
-                    let cause = Cause::Unresponsive { limit_ms: self.limits.cancel_grace_ms };
-                    self.stop(Then::Retry(cause), true, effects);
+                    let cause = Cause::Unresponsive { limit_ms: self.cancel_grace_ms() };
+                    self.dump_and_kill(Then::Retry(cause), effects);
                 }
             }
             Timer::Silence(generation) if generation == self.generation => self.fell_silent(effects),
-            Timer::Silence(_) => {}
+            Timer::Stall { generation, mark } if generation == self.generation => {
+                self.stalled(mark, effects);
+            }
+            Timer::Silence(_) | Timer::Stall { .. } => {}
             Timer::Queue(request) => {
                 if self.is_waiting(request) {
                     self.queue.retain(|waiting| *waiting != request);
@@ -156,23 +165,6 @@ impl Machine {
                     );
                 }
             }
-        }
-    }
-
-    /// A process that is stopped or starved does not even beat; asking it to end would be in vain.
-    fn fell_silent(&mut self, effects: &mut Vec<Effect>) {
-        match self.state {
-            State::Loading | State::Ready | State::Busy { .. } => {
-                let cause = Cause::Silent;
-                self.drop_running(&cause, effects);
-                self.stop(Then::Retry(cause), true, effects);
-            }
-            State::Starting
-            | State::Stopping { .. }
-            | State::Unloaded
-            | State::Backoff
-            | State::Failed { .. }
-            | State::Closed => {}
         }
     }
 
@@ -189,16 +181,17 @@ impl Machine {
             }
             State::Loading => {
                 self.counters.startup_timeouts += 1;
-                self.stop(Then::Retry(Cause::LoadTimeout { limit_ms }), true, effects);
+                self.dump_and_kill(Then::Retry(Cause::LoadTimeout { limit_ms }), effects);
             }
             State::Ready => {
                 self.forgive();
                 self.stop(Then::Unload, false, effects);
             }
-            State::Stopping { then, killed: false } => {
+            State::Stopping { then, how: How::Asked } => {
                 self.counters.shutdown_timeouts += 1;
                 self.stop(then, true, effects);
             }
+            State::Stopping { then, how: How::Dumping } => self.stop(then, true, effects),
             State::Backoff => {
                 if self.queue.is_empty() && self.restarts.is_empty() {
                     self.enter(State::Unloaded);
@@ -207,7 +200,7 @@ impl Machine {
                     self.start(effects);
                 }
             }
-            State::Stopping { killed: true, .. }
+            State::Stopping { how: How::Killed, .. }
             | State::Unloaded
             | State::Busy { .. }
             | State::Failed { .. }

@@ -8,117 +8,17 @@ mod commands;
 mod events;
 #[cfg(test)]
 mod tests;
+mod vocabulary;
+mod watchdog;
 
 use std::collections::VecDeque;
 
-use hangar_protocol::{Finished, ProbeReport, RequestId, Verdict, WorkerFault};
+use hangar_protocol::{Phase, RequestId};
 
-use crate::{Cause, Counters, DispatchError, Exit, Limits, StateWord};
-
-/// Number of one child process; rises with every spawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Generation(pub u64);
-
-/// Number of one command that waits for its result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Ticket(pub u64);
-
-/// Everything that can happen.
-#[derive(Clone, Debug)]
-pub(crate) enum Event {
-    Demand(RequestId),
-    Cancel(RequestId),
-    Unload { ticket: Ticket, force: bool },
-    Restart { ticket: Ticket },
-    Shutdown,
-    SpawnFailed { generation: Generation, cause: Cause },
-    Exited { generation: Generation, status: Exit, stderr_tail: Vec<String> },
-    Hello { generation: Generation, protocol: u32, verdict: Verdict },
-    Loaded { generation: Generation },
-    LoadFailed { generation: Generation, fault: WorkerFault },
-    Ended { generation: Generation, request: RequestId, end: RequestEnd },
-    ProtocolBroken { generation: Generation, what: String },
-    TimerFired(Timer),
-}
-
-/// How the worker says a request ended.
-#[derive(Clone, Debug)]
-pub(crate) enum RequestEnd {
-    Finished(Finished),
-    Probed(ProbeReport),
-    Faulted(WorkerFault),
-}
-
-/// A moment the machine asked to be told of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Timer {
-    /// Bound to the state that armed it by its epoch.
-    State { epoch: u64 },
-    /// Running request over its limit.
-    Request(RequestId),
-    /// Cancelled request not let go.
-    CancelGrace(RequestId),
-    /// Waiting request over its limit.
-    Queue(RequestId),
-    /// A child that said hello says nothing any more; armed anew by the task with every frame.
-    Silence(Generation),
-}
-
-/// Everything the machine asks for.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Effect {
-    Spawn(Generation),
-    SendLoad,
-    Dispatch(RequestId),
-    SendCancel(RequestId),
-    /// Asks the child to end; the machine arms the grace timer itself.
-    Terminate,
-    Kill,
-    Arm {
-        timer: Timer,
-        after_ms: u64,
-    },
-    Complete {
-        request: RequestId,
-        outcome: Outcome,
-    },
-    Settle {
-        ticket: Ticket,
-        result: Result<(), DispatchError>,
-    },
-}
-
-/// How a request ends for its caller; each request gets exactly one.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Outcome {
-    Answered(Finished),
-    Probed(ProbeReport),
-    Failed(DispatchError),
-}
-
-/// Lifecycle state with what may exist only in it.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum State {
-    Unloaded,
-    Starting,
-    Loading,
-    Ready,
-    Busy { request: RequestId, cancelling: bool },
-    Stopping { then: Then, killed: bool },
-    Backoff,
-    Failed { cause: Cause },
-    Closed,
-}
-
-/// What follows once the child is gone.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Then {
-    Unload,
-    Restart,
-    Retry(Cause),
-    Fail(Cause),
-    Close,
-}
+pub(crate) use self::vocabulary::{
+    Doing, Effect, Event, Generation, How, Outcome, RequestEnd, State, Then, Ticket, Timer,
+};
+use crate::{Cause, Counters, DispatchError, Limits, StateWord};
 
 /// Failures in a row after which nobody tries again by himself.
 const MAX_FAILURES: u32 = 10;
@@ -132,6 +32,9 @@ pub(crate) struct Machine {
     state: State,
     epoch: u64,
     generation: Generation,
+    doing: Doing,
+    /// Rises whenever the watch begins anew, so that earlier watches do nothing.
+    mark: u64,
     queue: VecDeque<RequestId>,
     unloads: Vec<Ticket>,
     restarts: Vec<Ticket>,
@@ -148,6 +51,8 @@ impl Machine {
             state: State::Unloaded,
             epoch: 0,
             generation: Generation(0),
+            doing: Doing { phase: Phase::Idle, done: 0, total: 0, step: 0 },
+            mark: 0,
             queue: VecDeque::new(),
             unloads: Vec::new(),
             restarts: Vec::new(),
@@ -175,6 +80,7 @@ impl Machine {
             | Event::LoadFailed { generation, .. }
             | Event::Ended { generation, .. }
             | Event::ProtocolBroken { generation, .. }
+            | Event::Advanced { generation, .. }
                 if generation != self.generation || !self.child_lives() => {}
             Event::SpawnFailed { cause, .. } => self.child_gone(cause, &mut effects),
             Event::Exited { status, stderr_tail, .. } => self.exited(status, stderr_tail, &mut effects),
@@ -183,6 +89,7 @@ impl Machine {
             Event::LoadFailed { fault, .. } => self.load_failed(fault, &mut effects),
             Event::Ended { request, end, .. } => self.ended(request, end, &mut effects),
             Event::ProtocolBroken { what, .. } => self.protocol_broken(what, &mut effects),
+            Event::Advanced { doing, .. } => self.advanced(doing, &mut effects),
         }
         effects
     }
@@ -280,7 +187,7 @@ impl Machine {
 
     /// Asks a living child to end; `kill` where asking is of no use.
     fn stop(&mut self, then: Then, kill: bool, effects: &mut Vec<Effect>) {
-        self.enter(State::Stopping { then, killed: kill });
+        self.enter(State::Stopping { then, how: if kill { How::Killed } else { How::Asked } });
         if kill {
             self.counters.forced_kills += 1;
             effects.push(Effect::Kill);
@@ -295,6 +202,7 @@ impl Machine {
         if let Some(request) = self.queue.pop_front() {
             self.enter(State::Busy { request, cancelling: false });
             effects.push(Effect::Dispatch(request));
+            self.watch(Phase::Idle, effects);
             let timer = Timer::Request(request);
             effects.push(Effect::Arm { timer, after_ms: self.limits.request_timeout_ms });
         } else {
