@@ -4,7 +4,7 @@ import { say } from "./setup/say.mjs";
 
 const LINES_OF_A_FAILURE = 60;
 const CLOSING_LINES =
-  /^(test result:.*|=+ .*(passed|failed|error).* =+|.*\d+ passed.* in [\d.]+s.*|\s*Tests\s+.*passed.*)$/;
+  /^(test result:.*|figures:.*|=+ .*(passed|failed|error).* =+|.*\d+ passed.* in [\d.]+s.*|\s*Tests\s+.*passed.*)$/;
 
 /** Runs every step, the failed ones included; returns their outcomes. */
 export async function runSteps(steps) {

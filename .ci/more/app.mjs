@@ -24,6 +24,12 @@ const steps = [
     // There is neither a driver for the window nor a bus on a Mac: see docs/mac-checklist.md.
     onMacos: false,
   },
+  {
+    name: "pictures of the window",
+    program: () => process.execPath,
+    args: ["--test", "tests/app/pictures.test.mjs"],
+    onMacos: false,
+  },
 ];
 
 try {

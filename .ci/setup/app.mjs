@@ -34,6 +34,8 @@ const TEST_TOOLS = [
   ["xdotool", "xdotool"],
   ["xclip", "xclip"],
   ["dbus-daemon", "dbus-daemon"],
+  // Reads a desktop entry as a desktop does.
+  ["gio", "libglib2.0-bin"],
 ].map(([program, debian]) => ({ debian, there: () => onPath(program) !== null }));
 
 /** Whether a window would be seen: then the app is built, else the server alone serves. */

@@ -3,25 +3,24 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::process::ExitCode;
 
-use hangar_server::{Start, Wish, follow_signals};
+use hangar_server::{Wish, follow_signals};
 use tauri::{App, RunEvent, WindowEvent};
-use tauri_plugin_autostart::MacosLauncher;
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
 
 use crate::controller::{Controller, Event, Manners};
 use crate::desktop::TauriDesktop;
 use crate::service::{HostedService, send};
-use crate::{AT_LOGIN, panel, say};
+use crate::{panel, say};
 
 /// Shows tray and panel until the app is quit.
-pub(crate) fn run(runtime: &Runtime, start: Option<&Start>, at_login: bool) -> ExitCode {
+pub(crate) fn run(runtime: &Runtime, at_login: bool) -> ExitCode {
     tauri::async_runtime::set(runtime.handle().clone());
     let (events, waiting) = mpsc::unbounded_channel();
     let again = events.clone();
     let single = tauri_plugin_single_instance::Builder::new()
         .callback(move |_, _, _| send(&again, Event::StartedAgain))
-        .dbus_id(bus_name(start))
+        .dbus_id(bus_name())
         .build();
     let begun = events.clone();
     let handle = runtime.handle().clone();
@@ -30,7 +29,6 @@ pub(crate) fn run(runtime: &Runtime, start: Option<&Start>, at_login: bool) -> E
         .plugin(single)
         .plugin(tauri_plugin_shell::init())
         .plugin(tauri_plugin_clipboard_manager::init())
-        .plugin(tauri_plugin_autostart::init(MacosLauncher::LaunchAgent, Some(vec![AT_LOGIN])))
         .setup(move |app| {
             platform(app);
             handle.spawn(follow_end_wishes(begun.clone()));
@@ -107,10 +105,10 @@ async fn follow_end_wishes(events: mpsc::UnboundedSender<Event>) {
     }
 }
 
-/// One name a state folder, so that two folders are two apps.
-fn bus_name(start: Option<&Start>) -> String {
+/// One name a state folder, so that two folders are two apps; also where the folder cannot be used yet.
+fn bus_name() -> String {
     let mut hasher = DefaultHasher::new();
-    start.map(|start| start.home().root()).hash(&mut hasher);
+    hangar_server::logs_dir().hash(&mut hasher);
     format!("app.hangar.Hangar.h{:016x}", hasher.finish())
 }
 

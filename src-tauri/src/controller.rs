@@ -2,16 +2,24 @@
 //!
 //! It knows no window system, and what time it is only by being told; both sides stand behind traits.
 
+mod sides;
+
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::time::Duration;
 
 use hangar_server::PanelSnapshot;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
+pub(crate) use sides::{Desktop, Service};
+
 use crate::focus::Focus;
 use crate::tray::{Action, TrayModel};
 use crate::trouble::Trouble;
+
+/// A page that dies again so soon is not loaded anew before a person asks for the panel.
+const DIES_AGAIN_WITHIN: Duration = Duration::from_secs(10);
 
 /// Whatever can happen.
 #[derive(Clone, Debug)]
@@ -24,6 +32,8 @@ pub(crate) enum Event {
     PanelBlurred,
     /// The panel's close button was pressed.
     PanelClosed,
+    /// The process that draws the panel's page has ended.
+    PageDied,
     /// A link in the panel leads out of it.
     LinkFollowed(String),
     /// The bundled page asks for another try.
@@ -47,42 +57,6 @@ pub(crate) enum Event {
     DrainLimitReached,
     /// The time for an end at once is over.
     EndLimitReached,
-}
-
-/// The desktop as the app needs it.
-pub(crate) trait Desktop {
-    /// Shows the panel with this page in front of other windows.
-    fn show_panel(&mut self, page: &Page);
-    /// Hides the panel.
-    fn hide_panel(&mut self);
-    /// Draws icon and menu.
-    fn set_tray(&mut self, tray: &TrayModel);
-    /// Puts text on the clipboard.
-    fn copy_text(&mut self, text: &str);
-    /// Opens an address with the system's own program.
-    fn open_link(&mut self, link: &str);
-    /// Opens the folder of the log files with the system's own program.
-    fn open_logs(&mut self);
-    /// Whether the app is started at login.
-    fn launches_at_login(&self) -> bool;
-    /// Has the app started at login, or not.
-    fn launch_at_login(&mut self, wanted: bool);
-    /// Ends the process.
-    fn quit(&mut self);
-}
-
-/// The server as the app needs it; what comes of it are events.
-pub(crate) trait Service {
-    /// Opens the server: [`Event::Opened`] and snapshots follow, or [`Event::OpenFailed`].
-    fn open(&mut self);
-    /// Takes requests again.
-    fn turn_on(&mut self);
-    /// Takes no requests and unloads the model.
-    fn turn_off(&mut self);
-    /// Ends in order: [`Event::Ended`] follows, or [`Event::DrainLimitReached`].
-    fn drain(&mut self);
-    /// Ends at once: [`Event::Ended`] follows, or [`Event::EndLimitReached`].
-    fn end_at_once(&mut self);
 }
 
 /// What the panel shows.
@@ -140,12 +114,19 @@ pub(crate) struct Controller<D, S> {
     focus: Focus,
     tray: Option<TrayModel>,
     tries: u32,
+    page_died_at: Option<Instant>,
+    signalled: bool,
+    wanted_back: bool,
 }
 
 impl<D: Desktop, S: Service> Controller<D, S> {
     /// Draws the tray and opens the server.
-    pub(crate) fn begin(desktop: D, service: S, manners: Manners) -> Self {
+    pub(crate) fn begin(mut desktop: D, service: S, manners: Manners) -> Self {
         let launches_at_login = desktop.launches_at_login();
+        if launches_at_login {
+            // The entry may name files of an earlier build.
+            desktop.launch_at_login(true);
+        }
         let mut controller = Self {
             desktop,
             service,
@@ -157,6 +138,9 @@ impl<D: Desktop, S: Service> Controller<D, S> {
             focus: Focus::default(),
             tray: None,
             tries: 1,
+            page_died_at: None,
+            signalled: false,
+            wanted_back: false,
         };
         controller.service.open();
         controller.draw_tray();
@@ -183,10 +167,14 @@ impl<D: Desktop, S: Service> Controller<D, S> {
                 }
             }
             Event::PanelClosed => self.hide(),
+            Event::PageDied => self.renew_page(now),
             Event::LinkFollowed(link) => self.desktop.open_link(&link),
             Event::RetryAsked => self.retry(),
-            Event::StartedAgain => self.show(now),
-            Event::Signalled => self.end()?,
+            Event::StartedAgain => self.start_again(now),
+            Event::Signalled => {
+                self.signalled = true;
+                self.end()?;
+            }
             Event::Opened { url } => {
                 if self.stage == Stage::Opening {
                     self.stage = Stage::Serving(None);
@@ -194,25 +182,28 @@ impl<D: Desktop, S: Service> Controller<D, S> {
                     self.turn_to(Page::Served { url }, now);
                 }
             }
-            Event::OpenFailed(trouble) => {
-                self.ended_if_ending()?;
-                self.fail(trouble, now);
+            Event::OpenFailed(trouble) | Event::Ended(trouble) => {
+                if self.is_ending() {
+                    self.quit()?;
+                } else {
+                    self.fail(trouble, now);
+                }
             }
             Event::Looked(snapshot) => {
                 if let Stage::Serving(known) = &mut self.stage {
                     *known = Some(snapshot);
                 }
             }
-            Event::Ended(trouble) => {
-                self.ended_if_ending()?;
-                self.fail(trouble, now);
-            }
             Event::DrainLimitReached => {
                 if self.stage == (Stage::Ending { at_once: false }) {
                     self.end()?;
                 }
             }
-            Event::EndLimitReached => self.ended_if_ending()?,
+            Event::EndLimitReached => {
+                if self.is_ending() {
+                    self.quit()?;
+                }
+            }
         }
         self.draw_tray();
         ControlFlow::Continue(())
@@ -249,7 +240,7 @@ impl<D: Desktop, S: Service> Controller<D, S> {
     }
 
     fn show(&mut self, now: Instant) {
-        if matches!(self.stage, Stage::Ending { .. }) {
+        if self.is_ending() {
             return;
         }
         self.visible = true;
@@ -268,6 +259,16 @@ impl<D: Desktop, S: Service> Controller<D, S> {
     fn turn_to(&mut self, page: Page, now: Instant) {
         self.page = Some(page);
         if self.visible {
+            self.show(now);
+        }
+    }
+
+    fn renew_page(&mut self, now: Instant) {
+        tracing::warn!("the process that draws the panel's page has ended");
+        self.desktop.forget_page();
+        let before = self.page_died_at.replace(now);
+        let again = before.is_some_and(|before| now.duration_since(before) < DIES_AGAIN_WITHIN);
+        if self.visible && !again {
             self.show(now);
         }
     }
@@ -302,11 +303,25 @@ impl<D: Desktop, S: Service> Controller<D, S> {
         ControlFlow::Continue(())
     }
 
-    fn ended_if_ending(&mut self) -> ControlFlow<()> {
-        if matches!(self.stage, Stage::Ending { .. }) { self.quit() } else { ControlFlow::Continue(()) }
+    fn is_ending(&self) -> bool {
+        matches!(self.stage, Stage::Ending { .. })
+    }
+
+    /// Whoever starts an app that is being quit wants it back; a terminal or a logout that ends it does not.
+    fn start_again(&mut self, now: Instant) {
+        if self.is_ending() {
+            self.wanted_back = !self.signalled;
+        } else {
+            self.show(now);
+        }
     }
 
     fn quit(&mut self) -> ControlFlow<()> {
+        if std::mem::take(&mut self.wanted_back) {
+            (self.stage, self.visible, self.tries) = (Stage::Opening, true, 1);
+            self.service.open();
+            return ControlFlow::Continue(());
+        }
         self.desktop.quit();
         ControlFlow::Break(())
     }

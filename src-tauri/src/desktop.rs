@@ -1,13 +1,15 @@
 //! The desktop by way of Tauri and its plugins. What fails here is logged; the app goes on.
 
+use auto_launch::AutoLaunch;
 use tauri::AppHandle;
-use tauri_plugin_autostart::ManagerExt;
 use tauri_plugin_clipboard_manager::ClipboardExt;
 use tauri_plugin_shell::ShellExt;
 use tokio::sync::mpsc;
 
 use crate::controller::{Desktop, Event, Page, Stage};
+use crate::login::{self, LoginError};
 use crate::panel::Panel;
+use crate::say;
 use crate::tray::TrayModel;
 use crate::tray_icon::DrawnTray;
 
@@ -16,6 +18,7 @@ pub(crate) struct TauriDesktop {
     app: AppHandle,
     panel: Panel,
     tray: Option<DrawnTray>,
+    login: Result<AutoLaunch, LoginError>,
 }
 
 impl TauriDesktop {
@@ -26,7 +29,8 @@ impl TauriDesktop {
         if let Err(error) = &tray {
             tracing::error!(%error, "there is no icon in the tray");
         }
-        Self { app: app.clone(), panel: Panel::new(app.clone(), events.clone()), tray: tray.ok() }
+        let panel = Panel::new(app.clone(), events.clone());
+        Self { app: app.clone(), panel, tray: tray.ok(), login: login::entry() }
     }
 
     #[expect(
@@ -40,11 +44,21 @@ impl TauriDesktop {
 
 impl Desktop for TauriDesktop {
     fn show_panel(&mut self, page: &Page) {
-        log("showing the panel", self.panel.show(page));
+        if let Err(error) = self.panel.show(page) {
+            let instead = match page {
+                Page::Served { url } => format!("open {url} in a browser"),
+                Page::Bundled { trouble, .. } => trouble.what.clone(),
+            };
+            say::failure(&format!("the panel cannot be shown: {error}"), Some(&instead));
+        }
     }
 
     fn hide_panel(&mut self) {
         log("hiding the panel", self.panel.hide());
+    }
+
+    fn forget_page(&mut self) {
+        self.panel.forget_page();
     }
 
     fn set_tray(&mut self, tray: &TrayModel) {
@@ -68,20 +82,30 @@ impl Desktop for TauriDesktop {
     }
 
     fn launches_at_login(&self) -> bool {
-        self.app.autolaunch().is_enabled().unwrap_or_else(|error| {
-            tracing::warn!(%error, "it cannot be seen whether the app is started at login");
-            false
-        })
+        let enabled = self.login.as_ref().map(AutoLaunch::is_enabled);
+        match enabled {
+            Ok(Ok(enabled)) => enabled,
+            Ok(Err(error)) => unseen(&error),
+            Err(error) => unseen(error),
+        }
     }
 
     fn launch_at_login(&mut self, wanted: bool) {
-        let login = self.app.autolaunch();
-        log("changing the launch at login", if wanted { login.enable() } else { login.disable() });
+        const DOING: &str = "changing the launch at login";
+        match &self.login {
+            Ok(login) => log(DOING, if wanted { login.enable() } else { login.disable() }),
+            Err(error) => log(DOING, Err(error)),
+        }
     }
 
     fn quit(&mut self) {
         self.app.exit(0);
     }
+}
+
+fn unseen(error: &dyn std::fmt::Display) -> bool {
+    tracing::warn!(%error, "it cannot be seen whether the app is started at login");
+    false
 }
 
 fn log<E: std::fmt::Display>(doing: &str, outcome: Result<(), E>) {

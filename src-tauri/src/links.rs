@@ -27,7 +27,8 @@ pub(crate) fn way(link: &Url, service: Option<&Url>) -> Way {
     }
     let ours = service.is_some_and(|service| service.origin() == link.origin());
     match link.scheme() {
-        BUNDLED if link.host_str() == Some("localhost") => Way::Stay,
+        // It tells why there is no server; the way back to it is closed once there is one.
+        BUNDLED if link.host_str() == Some("localhost") && service.is_none() => Way::Stay,
         "about" if link.path() == "blank" => Way::Stay,
         "http" | "https" if ours => Way::Stay,
         "http" | "https" | "mailto" => Way::Outside,
@@ -46,12 +47,7 @@ mod tests {
 
     #[test]
     fn our_own_pages_stay_in_the_window() {
-        for link in [
-            "http://127.0.0.1:4017/",
-            "http://127.0.0.1:4017/x?y#z",
-            "tauri://localhost/index.html",
-            "about:blank",
-        ] {
+        for link in ["http://127.0.0.1:4017/", "http://127.0.0.1:4017/x?y#z", "about:blank"] {
             assert_eq!(to(link), Way::Stay, "{link}");
         }
     }
@@ -80,6 +76,7 @@ mod tests {
             "vscode://x",
             "ssh://host.example",
             "tauri://elsewhere/",
+            "tauri://localhost/index.html",
             "hangar:other",
             "about:srcdoc",
         ] {
@@ -93,7 +90,8 @@ mod tests {
     }
 
     #[test]
-    fn without_a_server_every_site_is_elsewhere() {
+    fn without_a_server_every_site_is_elsewhere_and_the_bundled_page_is_shown() {
+        assert_eq!(way(&Url::parse("tauri://localhost/index.html?what=x").unwrap(), None), Way::Stay);
         assert_eq!(way(&Url::parse("http://127.0.0.1:4017/").unwrap(), None), Way::Outside);
     }
 }

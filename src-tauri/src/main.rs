@@ -12,6 +12,7 @@ mod fakes;
 mod focus;
 mod headless;
 mod links;
+mod login;
 mod panel;
 mod say;
 mod service;
@@ -55,7 +56,7 @@ fn main() -> ExitCode {
     };
     match display::face(|name| std::env::var(name).ok(), display::answers) {
         Face::Headless(why) => headless::run(&runtime, start, &why),
-        Face::Window => app::run(&runtime, start.as_ref().ok(), at_login),
+        Face::Window => app::run(&runtime, at_login),
     }
 }
 

@@ -55,6 +55,11 @@ impl Panel {
         window.set_focus()
     }
 
+    /// Lets the page be loaded anew when it is shown next.
+    pub(crate) fn forget_page(&mut self) {
+        self.page = None;
+    }
+
     /// Hides the window; its page goes on.
     pub(crate) fn hide(&self) -> tauri::Result<()> {
         self.app.get_webview_window(LABEL).map_or(Ok(()), |window| window.hide())
@@ -77,7 +82,15 @@ impl Panel {
                 }
                 NewWindowResponse::Deny
             });
-        platform(builder).build()
+        // A folder that cannot be used is no reason to show nothing.
+        let folder = hangar_server::webview_dir().filter(|folder| std::fs::create_dir_all(folder).is_ok());
+        let builder = match folder {
+            Some(folder) => builder.data_directory(folder),
+            None => builder.incognito(true),
+        };
+        let window = platform(builder, &self.events).build()?;
+        follow_page(&window, &self.events)?;
+        Ok(window)
     }
 
     /// Judges links and sends on what leads out of the window.
@@ -116,15 +129,40 @@ fn under_the_icon(window: &WebviewWindow) {
 fn under_the_icon(_window: &WebviewWindow) {}
 
 #[cfg(target_os = "macos")]
-fn platform(
-    builder: WebviewWindowBuilder<'_, tauri::Wry, AppHandle>,
-) -> WebviewWindowBuilder<'_, tauri::Wry, AppHandle> {
-    builder.decorations(false).resizable(false).always_on_top(true).skip_taskbar(true).visible(false)
+fn platform<'a>(
+    builder: WebviewWindowBuilder<'a, tauri::Wry, AppHandle>,
+    events: &mpsc::UnboundedSender<Event>,
+) -> WebviewWindowBuilder<'a, tauri::Wry, AppHandle> {
+    let events = events.clone();
+    builder
+        .decorations(false)
+        .resizable(false)
+        .always_on_top(true)
+        .skip_taskbar(true)
+        .visible(false)
+        .on_web_content_process_terminate(move |_| send(&events, Event::PageDied))
 }
 
 #[cfg(not(target_os = "macos"))]
-fn platform(
-    builder: WebviewWindowBuilder<'_, tauri::Wry, AppHandle>,
-) -> WebviewWindowBuilder<'_, tauri::Wry, AppHandle> {
+fn platform<'a>(
+    builder: WebviewWindowBuilder<'a, tauri::Wry, AppHandle>,
+    _events: &mpsc::UnboundedSender<Event>,
+) -> WebviewWindowBuilder<'a, tauri::Wry, AppHandle> {
     builder.decorations(true).resizable(true)
+}
+
+/// The builder has been told.
+#[cfg(not(target_os = "linux"))]
+fn follow_page(_window: &WebviewWindow, _events: &mpsc::UnboundedSender<Event>) -> tauri::Result<()> {
+    Ok(())
+}
+
+/// The page has a process of its own, which the system may end.
+#[cfg(target_os = "linux")]
+fn follow_page(window: &WebviewWindow, events: &mpsc::UnboundedSender<Event>) -> tauri::Result<()> {
+    use webkit2gtk::WebViewExt;
+    let events = events.clone();
+    window.with_webview(move |view| {
+        view.inner().connect_web_process_terminated(move |_, _| send(&events, Event::PageDied));
+    })
 }

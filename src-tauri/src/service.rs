@@ -3,9 +3,10 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use hangar_server::{PanelSnapshot, Start, StartError, Switch, Wish};
+use hangar_server::{HostedBy, PanelSnapshot, Start, StartError, Switch, Wish};
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
 
 use crate::controller::{Event, Service};
 use crate::say;
@@ -23,29 +24,39 @@ pub(crate) struct HostedService {
     events: mpsc::UnboundedSender<Event>,
     wish: watch::Sender<Wish>,
     switch: Arc<Mutex<Option<Switch>>>,
+    limits: Vec<JoinHandle<()>>,
 }
 
 impl HostedService {
     /// A server that is not opened yet.
     pub(crate) fn new(runtime: Handle, events: mpsc::UnboundedSender<Event>) -> Self {
-        Self { runtime, events, wish: watch::Sender::new(Wish::Run), switch: Arc::default() }
+        Self {
+            runtime,
+            events,
+            wish: watch::Sender::new(Wish::Run),
+            switch: Arc::default(),
+            limits: Vec::new(),
+        }
     }
 
     fn switch(&self) -> Option<Switch> {
         self.switch.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn later(&self, limit: Duration, event: Event) {
+    fn later(&mut self, limit: Duration, event: Event) {
         let events = self.events.clone();
-        self.runtime.spawn(async move {
+        self.limits.push(self.runtime.spawn(async move {
             tokio::time::sleep(limit).await;
             send(&events, event);
-        });
+        }));
     }
 }
 
 impl Service for HostedService {
     fn open(&mut self) {
+        // An end that was taken back leaves neither its wish nor its limits.
+        self.wish.send_replace(Wish::Run);
+        self.limits.drain(..).for_each(|limit| limit.abort());
         let served = serve(self.events.clone(), self.wish.subscribe(), self.switch.clone());
         let events = self.events.clone();
         self.runtime.spawn(async move {
@@ -89,7 +100,7 @@ async fn serve(
     wish: watch::Receiver<Wish>,
     switch: Arc<Mutex<Option<Switch>>>,
 ) -> Result<(), StartError> {
-    let host = Start::from_environment()?.open().await?;
+    let host = Start::from_environment()?.hosted_by(HostedBy::App).open().await?;
     for note in host.notes() {
         say::note(note);
     }

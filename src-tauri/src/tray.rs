@@ -2,12 +2,12 @@
 //!
 //! It knows no desktop: two equal values look the same, so only a changed one is drawn.
 
-use hangar_server::{PanelSnapshot, StateWord};
+use hangar_server::{PanelSnapshot, Phase, StateWord};
 
 use crate::controller::Stage;
 
 /// Longest part of an error in the menu; the page shows all of it.
-const ERROR_CHARACTERS: usize = 60;
+const MOST_CHARACTERS: usize = 60;
 
 /// One of the icons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,14 +139,18 @@ fn state(stage: &Stage) -> (Mark, String) {
 fn serving(snapshot: &PanelSnapshot) -> (Mark, String) {
     let profile = &snapshot.profile;
     let (mark, words) = match (profile.state, snapshot.service.accepting) {
-        (StateWord::Unloaded | StateWord::Ready | StateWord::Failed | StateWord::Backoff, false) => {
+        (StateWord::Unloaded | StateWord::Failed | StateWord::Backoff, false) => {
             (Mark::Stopped, "Stopped".to_owned())
         }
-        (StateWord::Unloaded, true) => (Mark::Stopped, format!("Idle: {}", profile.model_id)),
-        (StateWord::Starting | StateWord::Loading, _) => (Mark::Loading, loading(snapshot)),
-        (StateWord::Ready, true) => (Mark::Ready, format!("Ready: {}", profile.model_id)),
-        (StateWord::Busy, _) => (Mark::Busy, busy(snapshot)),
-        (StateWord::Stopping, _) => (Mark::Loading, "Unloading model…".to_owned()),
+        (StateWord::Ready | StateWord::Busy | StateWord::Stopping, false) => {
+            (Mark::Loading, "Stopping…".to_owned())
+        }
+        (StateWord::Unloaded, true) => (Mark::Stopped, format!("Idle: {}", short(&profile.model_id))),
+        (StateWord::Starting, _) => (Mark::Loading, "Starting worker…".to_owned()),
+        (StateWord::Loading, _) => (Mark::Loading, loading(snapshot)),
+        (StateWord::Ready, true) => (Mark::Ready, format!("Ready: {}", short(&profile.model_id))),
+        (StateWord::Busy, true) => (Mark::Busy, busy(snapshot)),
+        (StateWord::Stopping, true) => (Mark::Loading, "Unloading model…".to_owned()),
         (StateWord::Backoff, true) => (Mark::Trouble, "Starting again".to_owned()),
         (StateWord::Failed, true) => (Mark::Trouble, failed(profile.last_error.as_deref())),
         (StateWord::Closed, _) => (Mark::Stopped, "Shutting down".to_owned()),
@@ -155,6 +159,9 @@ fn serving(snapshot: &PanelSnapshot) -> (Mark, String) {
 }
 
 fn loading(snapshot: &PanelSnapshot) -> String {
+    if snapshot.profile.phase == Some(Phase::WarmingUp) {
+        return "Warming up…".to_owned();
+    }
     let (done, total) = (snapshot.profile.phase_done, snapshot.profile.phase_total);
     match done.saturating_mul(100).checked_div(total) {
         Some(percent) => format!("Loading model… {} %", percent.min(100)),
@@ -163,20 +170,25 @@ fn loading(snapshot: &PanelSnapshot) -> String {
 }
 
 fn busy(snapshot: &PanelSnapshot) -> String {
+    let model = short(&snapshot.profile.model_id);
     match snapshot.queue.waiting {
-        0 => format!("Busy: {}", snapshot.profile.model_id),
-        waiting => format!("Busy: {}, {waiting} waiting", snapshot.profile.model_id),
+        0 => format!("Busy: {model}"),
+        waiting => format!("Busy: {model}, {waiting} waiting"),
     }
 }
 
 fn failed(error: Option<&str>) -> String {
-    let Some(error) = error else { return "Failed".to_owned() };
-    let line = error.lines().next().unwrap_or_default();
-    let mut short: String = line.chars().take(ERROR_CHARACTERS).collect();
+    error.map_or_else(|| "Failed".to_owned(), |error| format!("Failed: {}", short(error)))
+}
+
+/// A menu is one line high and not as wide as the screen.
+fn short(text: &str) -> String {
+    let line = text.lines().next().unwrap_or_default();
+    let mut short: String = line.chars().take(MOST_CHARACTERS).collect();
     if short.chars().count() < line.chars().count() {
         short.push('…');
     }
-    format!("Failed: {short}")
+    short
 }
 
 #[cfg(test)]

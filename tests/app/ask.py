@@ -1,8 +1,12 @@
 """Asks a running server over HTTP."""
 
+import contextlib
+import http.client
 import json
+import threading
 import urllib.error
 import urllib.request
+from collections.abc import Iterable
 from typing import Any
 
 
@@ -24,10 +28,33 @@ def chat(url: str, text: str, **more: Any) -> tuple[int, Any]:
     return post(f"{url}/v1/chat/completions", body)
 
 
-def worker_pid(url: str) -> int | None:
-    """Process of the worker, where one lives."""
-    _, state = get(f"{url}/admin/stats")
-    return _find(state, "pid")
+class Answer:
+    """A streamed answer, read in the background."""
+
+    def __init__(self, url: str, text: str, **more: Any) -> None:
+        body = {"model": "gemma-4-pocket", "stream": True, "messages": [{"role": "user", "content": text}], **more}
+        content = json.dumps(body).encode()
+        headers = {"content-type": "application/json"}
+        self._request = urllib.request.Request(f"{url}/v1/chat/completions", content, headers)  # noqa: S310
+        self.events: list[str] = []
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread.start()
+
+    def ended(self, within_s: float) -> list[str]:
+        """All its events."""
+        self._thread.join(within_s)
+        assert not self._thread.is_alive(), "the stream goes on"
+        return self.events
+
+    def _read(self) -> None:
+        # A server that ends at once may leave a stream without its last chunk.
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            self._note(urllib.request.urlopen(self._request, timeout=120))  # noqa: S310
+
+    def _note(self, lines: Iterable[bytes]) -> None:
+        for line in lines:
+            if line.startswith(b"data: "):
+                self.events.append(line.removeprefix(b"data: ").decode().strip())
 
 
 def _ask(request: urllib.request.Request) -> tuple[int, Any]:
@@ -36,11 +63,3 @@ def _ask(request: urllib.request.Request) -> tuple[int, Any]:
             return answer.status, json.load(answer)
     except urllib.error.HTTPError as refused:
         return refused.code, json.loads(refused.read())
-
-
-def _find(value: Any, name: str) -> Any:
-    if isinstance(value, dict):
-        if value.get(name) is not None:
-            return value[name]
-        return next((found for part in value.values() if (found := _find(part, name)) is not None), None)
-    return None

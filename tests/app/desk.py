@@ -23,6 +23,8 @@ LISTENING = re.compile(r"^Hangar is listening on (http\S+)$")
 # The page has drawn itself and asks for the service's state.
 PAGE_ASKS = re.compile(r'path="/admin/events"')
 WITHIN_S = 60.0
+# How long an app that is quit waits for running answers.
+DRAIN_LIMIT_S = 10.0
 # Written where the system's own programs for links, folders and files are looked for first.
 OPENER = '#!/bin/sh\nprintf \'%s\\n\' "$1" >>"$OPENED_LINKS"\n'
 SCREEN = "1280x900x24"
@@ -116,14 +118,21 @@ class Desk:
         """Processes of workers."""
         return {pid for pid, command in self.left_over().items() if "hangar_worker" in command}
 
+    def apps(self) -> set[int]:
+        """Processes of apps."""
+        return {pid for pid, command in self.left_over().items() if command.startswith(str(APP))}
+
+    def pages(self) -> set[int]:
+        """Processes that draw a window's page."""
+        return {pid for pid, command in self.left_over().items() if "WebKitWebProcess" in command}
+
     def end_apps(self) -> None:
         """Asks apps that somebody else has started to end."""
-        for pid, command in self.left_over().items():
-            if command.startswith(str(APP)):
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGTERM)
+        for pid in self.apps():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGTERM)
 
-    def clear(self, within_s: float = 10) -> dict[int, str]:
+    def clear(self, within_s: float = 30) -> dict[int, str]:
         """Ends what is left after a while; says what that was."""
         until = time.monotonic() + within_s
         while (left := self.left_over()) and time.monotonic() < until:
@@ -210,7 +219,7 @@ class Running:
         """Sends it a signal."""
         self.process.send_signal(number)
 
-    def ended(self, within_s: float = 30.0) -> int:
+    def ended(self, within_s: float = WITHIN_S) -> int:
         """Its exit status."""
         try:
             return self.process.wait(within_s)

@@ -1,13 +1,13 @@
 """Starting and ending: with and without display and bus, signals, a killed app."""
 
-import re
 import signal
-import threading
+import time
 from collections.abc import Callable
 
 import ask
 import pytest
-from desk import Desk, Display, wait_for
+from desk import DRAIN_LIMIT_S, Desk, Display, wait_for
+from endless import TOKENS, serve_endless
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_without_a_bus_there_is_still_a_panel(make_desk: Callable[..., Desk], di
     desk = make_desk(display.name, bus=False)
     app = desk.start(DBUS_SESSION_BUS_ADDRESS="unix:path=/nonexistent")
     app.url()
-    wait_for("the panel", display.windows, 20)
+    wait_for("the panel", display.windows)
     app.signal()
     assert app.ended() == 0
     assert "panicked" not in app.text()
@@ -62,25 +62,37 @@ def test_a_signal_ends_the_app_in_order(desk: Desk, number: int) -> None:
     app = desk.start()
     app.url()
     app.signal(number)
-    assert app.ended(10) == 0
-    wait_for("nothing left", lambda: not desk.left_over(), 5)
+    assert app.ended() == 0
+    wait_for("nothing left", lambda: not desk.left_over())
 
 
-def test_a_signal_lets_a_running_answer_end_and_a_second_one_does_not(desk: Desk) -> None:
+def test_a_signal_lets_a_running_answer_end(desk: Desk) -> None:
+    desk.home.mkdir()
+    serve_endless(desk.home)
     app = desk.start()
-    url = app.url()
-    assert ask.chat(url, "hello", max_tokens=1)[0] == 200
-    answers: list[tuple[int, object]] = []
-    long = {"max_tokens": 4000, "ignore_eos": True}
-    asking = threading.Thread(target=lambda: answers.append(_attempt(url, long)))
-    asking.start()
-    wait_for("a running request", lambda: ask.get(f"{url}/admin/stats")[0] == 200, 5)
+    answer = ask.Answer(app.url(), "hello.", max_tokens=500)
+    wait_for("a running answer", lambda: answer.events)
     app.signal()
-    app.line(re.compile("shutting down"), 10)
+    assert app.ended() == 0
+    assert answer.ended(10)[-1] == "[DONE]"
+    wait_for("nothing left", lambda: not desk.left_over())
+
+
+def test_a_second_signal_ends_a_running_answer(desk: Desk) -> None:
+    desk.home.mkdir()
+    serve_endless(desk.home)
+    app = desk.start()
+    answer = ask.Answer(app.url(), "hello.", max_tokens=TOKENS)
+    wait_for("a running answer", lambda: answer.events)
+    began = time.monotonic()
     app.signal()
-    assert app.ended(9) == 0
-    asking.join(10)
-    wait_for("nothing left", lambda: not desk.left_over(), 5)
+    time.sleep(1)
+    assert app.process.poll() is None, "it waits for the answer"
+    app.signal()
+    assert app.ended() == 0
+    assert time.monotonic() - began < DRAIN_LIMIT_S, "it did not wait for the limit"
+    assert "[DONE]" not in answer.ended(10)
+    wait_for("nothing left", lambda: not desk.left_over())
 
 
 def test_a_killed_app_leaves_no_worker(desk: Desk) -> None:
@@ -90,15 +102,8 @@ def test_a_killed_app_leaves_no_worker(desk: Desk) -> None:
     assert desk.workers()
     app.signal(signal.SIGKILL)
     app.ended()
-    wait_for("nothing left", lambda: not desk.left_over(), 10)
+    wait_for("nothing left", lambda: not desk.left_over())
     again = desk.start(HANGAR_HEADLESS="1")
     again.url()
     again.signal()
     assert again.ended() == 0
-
-
-def _attempt(url: str, more: dict[str, object]) -> tuple[int, object]:
-    try:
-        return ask.chat(url, "tell me everything", **more)
-    except OSError as gone:
-        return 0, gone

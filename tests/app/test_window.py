@@ -1,12 +1,16 @@
 """The panel as a person uses it: read, click, type; pictures are kept to be looked at."""
 
+import os
 import signal
 import struct
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 from desk import Desk, wait_for
-from webdriver import Window
+from endless import serve_endless
+from tray import Tray
+from webdriver import ENTER, Window
 
 
 def test_panel_shows_the_servers_page_at_its_size(desk: Desk, pictures: Path) -> None:
@@ -14,10 +18,64 @@ def test_panel_shows_the_servers_page_at_its_size(desk: Desk, pictures: Path) ->
     try:
         window.waits_for_text("gemma-4-pocket")
         assert window.address().startswith("http://127.0.0.1:")
-        size = _size(window.picture(pictures / "app-panel.png"))
+        size = _size(window.picture(pictures / "app-idle.png"))
         assert size[0] == 400, size
         assert 600 <= size[1] <= 640, size
         assert window.run("return document.documentElement.scrollWidth <= window.innerWidth") is True
+    finally:
+        window.close()
+
+
+def test_panel_shows_a_conversation_with_the_model(desk: Desk, pictures: Path) -> None:
+    window = Window(desk)
+    try:
+        window.waits_for_text("gemma-4-pocket")
+        window.click("#tab-test")
+        for said, answered in [
+            ("remember this code: amber lantern seven.", "noted"),
+            ("what is the code?", "amber lantern seven"),
+        ]:
+            window.type("#message", said + ENTER)
+            window.waits_for_text(answered, "article:last-of-type .answer")
+            window.waits_for_text("to first word", "article:last-of-type")
+        window.picture(pictures / "app-chat.png")
+        window.click("#tab-overview")
+        window.waits_for_text("App and server")
+        window.waits_for_text("Worker: the rest")
+        window.picture(pictures / "app-panel.png")
+    finally:
+        window.close()
+
+
+def test_quit_ends_an_answer_in_the_panel_within_ten_seconds_and_leaves_nothing(desk: Desk, tray: Tray) -> None:
+    desk.home.mkdir()
+    serve_endless(desk.home)
+    window = Window(desk)
+    try:
+        window.waits_for_text("gemma-4-pocket")
+        window.click("#tab-test")
+        window.type("#message", "hello." + ENTER)
+        window.waits_for_text("how can i help", "article .answer")
+        tray.find("Busy: gemma-4-pocket")
+        assert desk.workers()
+        (app,) = desk.apps()
+        tray.choose("Quit Hangar")
+        began = time.monotonic()
+        wait_for("the app has ended", lambda: app not in desk.left_over())
+        print(f"\nfigures: quit with a running answer: ended after {time.monotonic() - began:.1f} s")  # noqa: T201
+        wait_for("no worker", lambda: not desk.workers())
+    finally:
+        window.close()
+    wait_for("nothing left", lambda: not desk.left_over())
+
+
+def test_a_page_whose_process_was_killed_is_there_again(desk: Desk) -> None:
+    window = Window(desk)
+    try:
+        window.waits_for_text("gemma-4-pocket")
+        (page,) = desk.pages()
+        os.kill(page, signal.SIGKILL)
+        wait_for("another process for the page", lambda: desk.pages() - {page})
     finally:
         window.close()
 
@@ -32,7 +90,12 @@ def test_a_link_to_elsewhere_opens_outside_and_the_panel_stays(desk: Desk) -> No
             window.run(_LINK, link, "_blank" if "own-window" in link else "")
             window.click("#out")
         _eventually(lambda: len(desk.links()) >= len(links), desk.links)
-        assert desk.links() == links, "and no program, and no file"
+        opened = "https://host.example/by-script"
+        window.run(_OPENS, opened)
+        window.click("#opens")
+        _eventually(lambda: len(desk.links()) > len(links), desk.links)
+        assert desk.links() == [*links, opened], "and no program, and no file"
+        assert len(window.windows()) == 1
         assert window.address() == address
         window.waits_for_text("gemma-4-pocket")
     finally:
@@ -45,7 +108,7 @@ def test_page_cannot_reach_the_apps_own_commands(desk: Desk) -> None:
         window.waits_for_text("gemma-4-pocket")
         for command in ["plugin:shell|open", "plugin:clipboard-manager|write_text", "plugin:autostart|enable"]:
             window.run(_INVOKE, command)
-            wait_for(command, lambda: window.run("return window.refused !== undefined"), 10)
+            wait_for(command, lambda: window.run("return window.refused !== undefined"))
             refused = window.run("return window.refused")
             assert "not allowed" in refused or "not found" in refused, refused
         assert desk.links() == []
@@ -109,6 +172,13 @@ if (link === null) {
 link.href = arguments[0];
 link.target = arguments[1];
 """
+_OPENS = """
+const button = document.body.appendChild(document.createElement("button"));
+button.id = "opens";
+button.textContent = "opens";
+button.style.cssText = "position:fixed;top:40px;left:0;z-index:9;background:white";
+button.onclick = () => window.open(arguments[0]);
+"""
 _INVOKE = """
 window.refused = undefined;
 window.__TAURI_INTERNALS__.invoke(arguments[0], { path: "https://host.example/", text: "x", label: "x" }).then(
@@ -124,6 +194,6 @@ def _size(picture: bytes) -> tuple[int, int]:
 
 def _eventually(look: Callable[[], bool], tell: Callable[[], object]) -> None:
     try:
-        wait_for("what was expected", look, 10)
+        wait_for("what was expected", look)
     except AssertionError as late:
         raise AssertionError(f"{late}: {tell()}") from None

@@ -16,7 +16,7 @@ WATCHER = "org.kde.StatusNotifierWatcher"
 ITEM = "org.kde.StatusNotifierItem"
 MENU = "com.canonical.dbusmenu"
 PROPERTIES = "org.freedesktop.DBus.Properties"
-ANSWER_WITHIN_S = 20
+ANSWER_WITHIN_S = 60
 
 Texts = Annotated[list[str], DBusSignature("as")]
 
@@ -93,7 +93,7 @@ class Tray:
     def find(self, label: str) -> Line:
         """The line with these words, once it is there."""
         return wait_for(
-            f"“{label}” in the menu", lambda: next((line for line in self.menu() if line.label == label), None), 20
+            f"“{label}” in the menu", lambda: next((line for line in self.menu() if line.label == label), None)
         )
 
     def choose(self, label: str) -> None:

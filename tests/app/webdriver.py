@@ -1,6 +1,7 @@
 """A window driven by WebKit's own driver, over plain HTTP."""
 
 import base64
+import contextlib
 import json
 import socket
 import subprocess
@@ -9,9 +10,11 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
-from desk import APP, Desk, wait_for
+from desk import APP, WITHIN_S, Desk, wait_for
 
 DRIVER = "WebKitWebDriver"
+# How a driver spells the key.
+ENTER = "\ue007"
 
 
 class Window:
@@ -25,7 +28,7 @@ class Window:
         environment = {**desk.environment, "TAURI_WEBVIEW_AUTOMATION": "true"}
         self._base = f"http://127.0.0.1:{port}"
         self._driver = subprocess.Popen([DRIVER, f"--port={port}"], env=environment, stdin=subprocess.DEVNULL)
-        wait_for("the driver", self._ready, 20)
+        wait_for("the driver", self._ready)
         options = {"webkitgtk:browserOptions": {"binary": str(APP), "args": []}}
         session = self._ask("POST", "/session", {"capabilities": {"alwaysMatch": options}})
         self._session = f"/session/{session['sessionId']}"
@@ -38,7 +41,7 @@ class Window:
         """The text that a person reads there."""
         return self._do("GET", f"/element/{self.find(selector)}/text")
 
-    def waits_for_text(self, text: str, selector: str = "body", within_s: float = 30) -> None:
+    def waits_for_text(self, text: str, selector: str = "body", within_s: float = WITHIN_S) -> None:
         """Waits until that text is there."""
 
         def look() -> bool:
@@ -69,6 +72,10 @@ class Window:
         """Runs a script in the page."""
         return self._do("POST", "/execute/sync", {"script": script, "args": list(arguments)})
 
+    def windows(self) -> list[str]:
+        """Names of all windows and tabs."""
+        return self._do("GET", "/window/handles")
+
     def picture(self, file: Path) -> bytes:
         """A picture of the page, as a file too."""
         picture = base64.b64decode(self._do("GET", "/screenshot"))
@@ -79,7 +86,9 @@ class Window:
     def close(self) -> None:
         """Ends app and driver. The driver only closes the page, and the app goes on without it."""
         try:
-            self._do("DELETE", "")
+            # An app that has ended has taken its session along.
+            with contextlib.suppress(OSError, WebDriverError):
+                self._do("DELETE", "")
         finally:
             self._driver.terminate()
             self._driver.wait()

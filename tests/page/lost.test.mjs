@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { test } from "node:test";
 import { newHome, serve } from "../real/server.mjs";
-import { headerSays, openBrowser, openPage } from "./browser.mjs";
+import { converse, headerSays, openBrowser, openPage } from "./browser.mjs";
 
 const browser = await openBrowser();
 
@@ -36,6 +36,39 @@ test("a killed server is told with the age of what is shown, and its return is n
   await page.getByRole("button", { name: "Load" }).click();
   await headerSays(page, "Ready");
 });
+
+test("eight tabs leave a connection for the one that is looked at", async (t) => {
+  const server = await serve(t);
+  const first = await openPage(t, browser, server);
+  await headerSays(first, "Idle");
+  const tabs = [first];
+  while (tabs.length < 8) {
+    await tabs.at(-1).evaluate(hide, true);
+    const tab = await first.context().newPage();
+    tab.setDefaultTimeout(60_000);
+    await tab.goto(server.url);
+    await headerSays(tab, "Idle");
+    tabs.push(tab);
+  }
+  await converse(await chatOf(tabs.at(-1)), "hello.");
+  await tabs.at(-1).evaluate(hide, true);
+  const behind = tabs[3];
+  assert.equal(await behind.title(), "Hangar", "what is not followed is not told");
+  await behind.evaluate(hide, false);
+  await headerSays(behind, "Ready");
+  assert.equal(await behind.title(), "Ready · Hangar");
+});
+
+async function chatOf(page) {
+  await page.getByRole("tab", { name: "Test" }).click();
+  return page;
+}
+
+/** Runs in the page: a browser without a screen takes every tab for seen. */
+function hide(hidden) {
+  Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
+  document.dispatchEvent(new Event("visibilitychange"));
+}
 
 test("another program at the address is not taken for the server", async (t) => {
   const server = await serve(t);

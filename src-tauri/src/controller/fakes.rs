@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hangar_server::{
-    MemoryView, PanelSnapshot, ProfileView, QueueView, RequestsView, ServiceView, StateWord,
+    HostedBy, MemoryView, PanelSnapshot, ProfileView, QueueView, RequestsView, ServiceView, StateWord,
 };
 use tokio::time::Instant;
 
@@ -19,6 +19,7 @@ use crate::trouble::Trouble;
 pub(crate) enum Told {
     Show(Page),
     Hide,
+    Forget,
     Tray,
     Copy(String),
     Link(String),
@@ -49,6 +50,9 @@ impl Desktop for FakeDesktop {
     }
     fn hide_panel(&mut self) {
         self.record.borrow_mut().push(Told::Hide);
+    }
+    fn forget_page(&mut self) {
+        self.record.borrow_mut().push(Told::Forget);
     }
     fn set_tray(&mut self, tray: &TrayModel) {
         if let Entry::Line(text) = &tray.entries[0] {
@@ -106,13 +110,13 @@ pub(crate) struct App {
 
 impl App {
     pub(crate) fn begin(manners: Manners) -> Self {
+        Self::begin_where(manners, false)
+    }
+
+    pub(crate) fn begin_where(manners: Manners, at_login: bool) -> Self {
         let (record, line) = (Record::default(), Rc::default());
-        let desktop = FakeDesktop {
-            record: record.clone(),
-            at_login: false,
-            login_works: true,
-            line: Rc::clone(&line),
-        };
+        let desktop =
+            FakeDesktop { record: record.clone(), at_login, login_works: true, line: Rc::clone(&line) };
         let controller = Controller::begin(desktop, FakeService(record.clone()), manners);
         Self { controller, record, line, now: Instant::now() }
     }
@@ -154,6 +158,7 @@ pub(crate) fn snapshot() -> PanelSnapshot {
             api_url: "http://127.0.0.1:4017/v1".to_owned(),
             started_at: 1,
             accepting: true,
+            hosted_by: HostedBy::App,
         },
         profile: ProfileView {
             model_id: "gemma-test".to_owned(),

@@ -127,6 +127,30 @@ fn losing_the_focus_hides_the_panel_only_where_that_is_the_custom() {
 }
 
 #[test]
+fn a_page_that_dies_is_loaded_anew_at_once_and_after_that_when_it_is_asked_for() {
+    let mut app = App::serving();
+    app.hear(Event::PageDied);
+    assert_eq!(app.told(), [Told::Forget, Told::Show(served())]);
+    app.wait(9_999);
+    app.hear(Event::PageDied);
+    assert_eq!(app.told(), [Told::Forget], "a page that dies at once would be loaded for ever");
+    app.hear(Event::Chosen(Action::OpenPanel));
+    assert_eq!(app.told(), [Told::Show(served())]);
+    app.wait(10_000);
+    app.hear(Event::PageDied);
+    assert_eq!(app.told(), [Told::Forget, Told::Show(served())]);
+}
+
+#[test]
+fn a_hidden_page_that_dies_stays_hidden() {
+    let mut app = App::serving();
+    app.hear(Event::PanelClosed);
+    app.told();
+    app.hear(Event::PageDied);
+    assert_eq!(app.told(), [Told::Forget]);
+}
+
+#[test]
 fn links_and_logs_are_opened_by_the_desktop() {
     let mut app = App::serving();
     app.hear(Event::LinkFollowed("https://github.com/".to_owned()));
@@ -144,6 +168,34 @@ fn launch_at_login_shows_what_the_desktop_really_did() {
     app.controller.desktop.login_works = true;
     app.hear(Event::Chosen(Action::LaunchAtLogin(true)));
     assert!(app.controller.launches_at_login);
+}
+
+#[test]
+fn an_entry_for_the_login_is_brought_up_to_date_at_every_start() {
+    let manners = Manners { hides_on_blur: false, opens_at_start: true };
+    let mut app = App::begin_where(manners, true);
+    assert_eq!(app.told(), [Told::AtLogin(true), Told::Open]);
+    assert!(app.controller.launches_at_login);
+}
+
+#[test]
+fn an_app_that_is_started_again_while_it_ends_comes_back() {
+    let mut app = App::serving();
+    app.hear(Event::Chosen(Action::Quit));
+    app.hear(Event::StartedAgain);
+    assert_eq!(app.told(), [Told::Hide, Told::Drain]);
+    assert!(app.hear(Event::Ended(trouble())), "it goes on");
+    assert_eq!(app.told(), [Told::Open]);
+    app.hear(opened());
+    assert_eq!(app.told(), [Told::Show(served())]);
+}
+
+#[test]
+fn an_app_that_a_signal_ends_does_not_come_back() {
+    let mut app = App::serving();
+    app.hear(Event::Signalled);
+    app.hear(Event::StartedAgain);
+    assert!(!app.hear(Event::Ended(trouble())));
 }
 
 #[test]

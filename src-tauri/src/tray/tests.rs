@@ -54,7 +54,7 @@ fn the_menu_has_the_same_entries_in_the_same_places_whatever_happens() {
 fn a_state_has_its_words_and_its_icon() {
     for (state, mark, words) in [
         (StateWord::Unloaded, Mark::Stopped, "Idle: gemma-test"),
-        (StateWord::Starting, Mark::Loading, "Loading model…"),
+        (StateWord::Starting, Mark::Loading, "Starting worker…"),
         (StateWord::Loading, Mark::Loading, "Loading model…"),
         (StateWord::Ready, Mark::Ready, "Ready: gemma-test"),
         (StateWord::Busy, Mark::Busy, "Busy: gemma-test"),
@@ -66,6 +66,39 @@ fn a_state_has_its_words_and_its_icon() {
         let tray = serving(|value| value.profile.state = state);
         assert_eq!((tray.mark, line(&tray)), (mark, words), "{state:?}");
     }
+}
+
+#[test]
+fn a_service_that_is_being_stopped_says_so_until_the_model_is_gone() {
+    for (state, words) in [
+        (StateWord::Busy, "Stopping…"),
+        (StateWord::Ready, "Stopping…"),
+        (StateWord::Stopping, "Stopping…"),
+        (StateWord::Unloaded, "Stopped"),
+    ] {
+        let tray = serving(|value| {
+            value.profile.state = state;
+            value.service.accepting = false;
+        });
+        assert_eq!(line(&tray), words, "{state:?}");
+    }
+}
+
+#[test]
+fn a_model_that_is_tried_out_warms_up() {
+    let tray = serving(|value| {
+        value.profile.state = StateWord::Loading;
+        value.profile.phase = Some(Phase::WarmingUp);
+    });
+    assert_eq!(line(&tray), "Warming up…");
+}
+
+#[test]
+fn a_long_or_broken_name_of_a_model_is_one_short_line() {
+    let tray = serving(|value| value.profile.model_id = format!("two\nlines{}", "x".repeat(200)));
+    assert_eq!(line(&tray), "Idle: two");
+    let tray = serving(|value| value.profile.model_id = "x".repeat(200));
+    assert!(line(&tray).chars().count() < 100, "{}", line(&tray));
 }
 
 #[test]
@@ -96,7 +129,7 @@ fn a_long_error_is_cut_at_a_character_and_kept_to_one_line() {
         value.profile.state = StateWord::Failed;
         value.profile.last_error = Some(format!("{}\nsecond", "ü".repeat(80)));
     });
-    assert_eq!(line(&tray), format!("Failed: {}…", "ü".repeat(ERROR_CHARACTERS)));
+    assert_eq!(line(&tray), format!("Failed: {}…", "ü".repeat(MOST_CHARACTERS)));
 }
 
 #[test]

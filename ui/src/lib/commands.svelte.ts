@@ -16,6 +16,7 @@ export class Commands {
   running = $state<Command | null>(null);
   trouble = $state.raw<Trouble | null>(null);
   #send: typeof fetch;
+  #asking: AbortController | null = null;
 
   constructor(send: typeof fetch = (path, init) => fetch(path, init)) {
     this.#send = send;
@@ -31,6 +32,11 @@ export class Commands {
     return this.trouble === null;
   }
 
+  /** Waits no longer for an answer that will not come. */
+  giveUp(): void {
+    this.#asking?.abort();
+  }
+
   /** Forgets what went wrong. */
   forget(): void {
     this.trouble = null;
@@ -38,11 +44,13 @@ export class Commands {
 
   async #ask(command: Command): Promise<Trouble | null> {
     const { path, body } = ROUTES[command];
+    this.#asking = new AbortController();
     try {
       const response = await this.#send(path, {
         method: "POST",
         headers: { "content-type": "application/json" },
         body: JSON.stringify(body),
+        signal: this.#asking.signal,
       });
       if (response.ok) return null;
       const error = readServerError(await response.json().catch(() => null));

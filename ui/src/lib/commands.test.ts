@@ -35,6 +35,17 @@ describe("commands", () => {
     expect([commands.running, asked.length]).toEqual([null, 1]);
   });
 
+  it("waits_no_longer_when_it_is_told_that_nobody_answers", async () => {
+    const commands = new Commands(
+      (_path, init) =>
+        new Promise((_resolve, reject) => init?.signal?.addEventListener("abort", () => reject(new Error()))),
+    );
+    const asked = commands.run("stop");
+    commands.giveUp();
+    expect(await asked).toBe(false);
+    expect(commands.running).toBeNull();
+  });
+
   it("says_in_words_what_went_wrong_until_the_next_command", async () => {
     const busy = new Response('{"error":{"type":"worker_busy","message":"busy","retryable":true}}', {
       status: 409,

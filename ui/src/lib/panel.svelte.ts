@@ -4,7 +4,7 @@ import type { PanelSnapshot } from "./generated/panel.js";
 import { MemoryHistory } from "./history.svelte.js";
 
 /** How the page stands with its server. */
-export type Link = "connecting" | "live" | "lost" | "foreign";
+export type Link = "connecting" | "live" | "resting" | "lost" | "foreign";
 
 /** Where the page hears from; the page uses fetch, the tests a script. */
 export interface PanelSource {
@@ -12,8 +12,8 @@ export interface PanelSource {
   nowMs(): number;
 }
 
-/** The server comments every 15 s; twice that and a bit is no pause but a dead connection. */
-export const SILENCE_MS = 35_000;
+/** The server comments every 5 s; twice that and a bit is no pause but a dead connection. */
+export const SILENCE_MS = 12_000;
 /** How long the first word may take. */
 export const FIRST_WORD_MS = 10_000;
 const TICK_MS = 1000;
@@ -32,6 +32,11 @@ export class Panel {
   #attempt: AbortController | null = null;
   #tryNow: (() => void) | null = null;
   #ended = false;
+  /** Set while nobody looks: goes on. */
+  #resume: (() => void) | null = null;
+  #resumed: Promise<void> | null = null;
+  /** True when it was a rest that ended the stream. */
+  #interrupted = false;
 
   constructor(source: PanelSource) {
     this.#source = source;
@@ -51,12 +56,29 @@ export class Panel {
   /** Lets ages and seconds move on. */
   tick(): void {
     this.nowMs = this.#source.nowMs();
-    this.history.note(this.nowMs, this.stale ? null : (this.snapshot?.memory ?? null));
+    this.history.note(this.nowMs, this.link === "live" ? (this.snapshot?.memory ?? null) : null);
   }
 
   /** Tries at once instead of waiting. */
   tryNow(): void {
     this.#tryNow?.();
+  }
+
+  /** Gives the connection back until somebody looks again. */
+  rest(): void {
+    if (this.#resumed !== null) return;
+    this.#resumed = new Promise((resolve) => (this.#resume = resolve));
+    if (this.link === "live") this.link = "resting";
+    this.#interrupted = true;
+    this.#attempt?.abort();
+    this.tryNow();
+  }
+
+  /** Follows again after a rest. */
+  resume(): void {
+    this.#resume?.();
+    this.#resume = null;
+    this.#resumed = null;
   }
 
   /** Follows the server until the returned function is called. */
@@ -69,13 +91,20 @@ export class Panel {
       clearInterval(ticks);
       this.#attempt?.abort();
       this.tryNow();
+      this.resume();
     };
   }
 
   async #run(): Promise<void> {
     while (!this.#ended) {
+      if (this.#resumed !== null) {
+        await this.#resumed;
+        continue;
+      }
+      this.#interrupted = false;
       const link = await this.#listen();
       if (this.#ended) return;
+      if (this.#interrupted) continue;
       this.#lose(link);
       await this.#pause(this.#backoff.next());
     }
@@ -85,12 +114,15 @@ export class Panel {
   async #listen(): Promise<Link> {
     const attempt = new AbortController();
     this.#attempt = attempt;
+    let known = false;
     let silence = setTimeout(() => attempt.abort(), FIRST_WORD_MS);
     try {
       for await (const heard of this.#source.open(attempt.signal)) {
         clearTimeout(silence);
         silence = setTimeout(() => attempt.abort(), SILENCE_MS);
-        this.#hear(heard);
+        // A word from whoever answers is no word from our server.
+        if (heard.kind === "snapshot") known = true;
+        if (known) this.#hear(heard);
       }
       return "lost";
     } catch (cause) {

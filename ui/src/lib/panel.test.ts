@@ -133,6 +133,14 @@ describe("panel", () => {
     expect([panel.link, panel.stale]).toEqual(["foreign", true]);
   });
 
+  it("does_not_make_old_values_young_by_what_another_program_says", async () => {
+    await script.say(READY);
+    await script.cut();
+    await vi.advanceTimersByTimeAsync(3000);
+    await script.say({ kind: "alive" });
+    expect(panel.ageMs).toBe(3000);
+  });
+
   it("tries_at_once_when_asked_to", async () => {
     script.refusing = new TypeError("refused");
     await script.cut();
@@ -149,6 +157,48 @@ describe("panel", () => {
     await vi.advanceTimersByTimeAsync(60_000);
     expect(script.opened).toBe(1);
     expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("holds_no_connection_while_it_rests_and_says_nothing_of_a_loss", async () => {
+    await script.say(READY);
+    panel.rest();
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect([panel.link, panel.stale, script.opened]).toEqual(["resting", false, 1]);
+    panel.resume();
+    await vi.advanceTimersByTimeAsync(0);
+    await script.say(READY);
+    expect([panel.link, script.opened]).toEqual(["live", 2]);
+  });
+
+  it("takes_a_short_rest_for_no_loss", async () => {
+    await script.say(READY);
+    panel.rest();
+    panel.resume();
+    await vi.advanceTimersByTimeAsync(0);
+    expect([panel.stale, script.opened]).toEqual([false, 2]);
+  });
+
+  it("tells_after_a_rest_that_the_server_has_gone_meanwhile", async () => {
+    await script.say(READY);
+    panel.rest();
+    script.refusing = new TypeError("refused");
+    await vi.advanceTimersByTimeAsync(60_000);
+    panel.resume();
+    await vi.advanceTimersByTimeAsync(0);
+    expect([panel.link, panel.ageMs]).toEqual(["lost", 60_000]);
+  });
+
+  it("rests_from_trying_too_and_then_tries_at_once", async () => {
+    script.refusing = new TypeError("refused");
+    await script.cut();
+    await vi.advanceTimersByTimeAsync(8000);
+    panel.rest();
+    const before = script.opened;
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect([panel.link, script.opened]).toEqual(["lost", before]);
+    panel.resume();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(script.opened).toBe(before + 1);
   });
 
   it("notes_a_gap_in_the_history_while_the_server_is_lost", async () => {

@@ -16,6 +16,7 @@ export function snapshotWith(
       api_url: "http://127.0.0.1:4017/v1",
       started_at: TAKEN_S - 60,
       accepting: true,
+      hosted_by: "command",
     },
     profile: {
       model_id: "gemma-4-pocket",

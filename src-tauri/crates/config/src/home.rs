@@ -96,6 +96,11 @@ impl Home {
         self.root.join("logs")
     }
 
+    /// What the app's web view keeps.
+    pub fn webview_dir(&self) -> PathBuf {
+        self.root.join("webview")
+    }
+
     /// Python runtimes, one folder a key.
     pub fn runtimes_dir(&self) -> PathBuf {
         self.root.join("runtimes")

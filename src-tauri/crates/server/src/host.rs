@@ -14,7 +14,7 @@ use crate::launcher::{RuntimeLauncher, limits, load_order};
 use crate::port::{self, Listeners, PortError};
 use crate::server::{Server, Wish};
 use crate::switch::Switch;
-use crate::views::{PanelSnapshot, VERSION};
+use crate::views::{HostedBy, PanelSnapshot, VERSION};
 
 /// Listens already; [`Host::run`] answers.
 #[derive(Debug)]
@@ -63,7 +63,12 @@ impl Host {
     ///
     /// # Errors
     /// [`HostError`] names who has the folder or the port.
-    pub async fn open(home: &Home, settings: Settings, resources: Resources) -> Result<Self, HostError> {
+    pub async fn open(
+        home: &Home,
+        settings: Settings,
+        resources: Resources,
+        hosted_by: HostedBy,
+    ) -> Result<Self, HostError> {
         home.prepare()?;
         let instance = Instance::acquire(home).await?;
         let Listeners { port, sockets, notes } = port::open(home, settings.server.pinned_port).await?;
@@ -78,7 +83,11 @@ impl Host {
         let profile = settings.profiles.default_profile();
         let launcher = Arc::new(RuntimeLauncher::new(resources.clone(), home, profile));
         let worker = WorkerHandle::spawn(limits(&profile.worker), load_order(&resources, profile), launcher);
-        let server = Server::builder(settings, worker).port(port).page_dir(resources.page_dir()).build();
+        let server = Server::builder(settings, worker)
+            .port(port)
+            .page_dir(resources.page_dir())
+            .hosted_by(hosted_by)
+            .build();
         Ok(Self { instance, server, sockets, url, notes })
     }
 

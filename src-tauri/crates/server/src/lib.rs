@@ -30,6 +30,7 @@ mod views;
 
 pub use error::{ApiError, ErrorCode};
 pub use guard::{Asked, Refusal, check as guard_check};
+pub use hangar_protocol::Phase;
 pub use hangar_supervisor::StateWord;
 pub use holder::{Holder, Process};
 pub use host::{Host, HostError};
@@ -38,8 +39,8 @@ pub use journal::{Echo, Journal, JournalError};
 pub use launcher::{RuntimeLauncher, limits, load_order};
 pub use port::{FIRST_PORT, Listeners, PortError, open as open_listeners};
 pub use server::{Server, ServerBuilder, Wish};
-pub use start::{Start, StartError, follow_signals, logs_dir};
+pub use start::{Start, StartError, follow_signals, logs_dir, webview_dir};
 pub use switch::Switch;
 pub use views::{
-    MemoryView, PanelSnapshot, ProfileView, QueueView, RequestsView, SERVICE, ServiceView, VERSION,
+    HostedBy, MemoryView, PanelSnapshot, ProfileView, QueueView, RequestsView, SERVICE, ServiceView, VERSION,
 };

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use crate::app::unix_seconds;
 use crate::flight::Flights;
-use crate::views::{Fixed, PanelSnapshot, Readings};
+use crate::views::{Fixed, HostedBy, PanelSnapshot, Readings};
 
 /// Shortest time between two values: four a second.
 const PAUSE: Duration = Duration::from_millis(250);
@@ -29,10 +29,11 @@ impl Panel {
         settings: &Settings,
         port: u16,
         started_at: u64,
+        hosted_by: HostedBy,
         worker: WorkerHandle,
         flights: Flights,
     ) -> Self {
-        let fixed = Fixed::new(settings, port, started_at);
+        let fixed = Fixed::new(settings, port, started_at, hosted_by);
         let mut maker = Maker {
             worker,
             flights,

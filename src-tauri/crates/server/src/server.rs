@@ -25,7 +25,7 @@ use crate::log::log;
 use crate::panel::Panel;
 use crate::routes::{self, admin, events, nothing_here, page, state};
 use crate::switch::Switch;
-use crate::views::PanelSnapshot;
+use crate::views::{HostedBy, PanelSnapshot};
 
 /// Longest time that running answers are given to end when the service ends.
 const DRAIN_LIMIT: Duration = Duration::from_secs(10);
@@ -62,6 +62,7 @@ pub struct ServerBuilder {
     worker: WorkerHandle,
     port: u16,
     page_dir: Option<PathBuf>,
+    hosted_by: HostedBy,
     still_here_after: Duration,
 }
 
@@ -73,6 +74,7 @@ impl Server {
             worker,
             port: crate::FIRST_PORT,
             page_dir: None,
+            hosted_by: HostedBy::default(),
             still_here_after: STILL_HERE_AFTER,
         }
     }
@@ -157,6 +159,13 @@ impl ServerBuilder {
         self
     }
 
+    /// What runs the server.
+    #[must_use]
+    pub fn hosted_by(mut self, host: HostedBy) -> Self {
+        self.hosted_by = host;
+        self
+    }
+
     /// Silence after which a stream says that it is still there.
     #[must_use]
     pub fn still_here_after(mut self, silence: Duration) -> Self {
@@ -169,7 +178,14 @@ impl ServerBuilder {
         let settings = Arc::new(self.settings);
         let flights = Flights::new();
         let started_at = unix_seconds();
-        let panel = Panel::new(&settings, self.port, started_at, self.worker.clone(), flights.clone());
+        let panel = Panel::new(
+            &settings,
+            self.port,
+            started_at,
+            self.hosted_by,
+            self.worker.clone(),
+            flights.clone(),
+        );
         let app = App {
             switch: Switch::new(flights.clone(), self.worker.clone()),
             panel: panel.watch(),

@@ -9,6 +9,7 @@ use tokio::sync::watch;
 
 use crate::host::{Host, HostError};
 use crate::server::Wish;
+use crate::views::HostedBy;
 
 /// State folder, settings and read-only data of one service, before it listens.
 #[derive(Clone, Debug)]
@@ -17,6 +18,7 @@ pub struct Start {
     settings: Settings,
     noticed: Noticed,
     resources: Resources,
+    hosted_by: HostedBy,
 }
 
 /// What was noticed in the local file; told once the log is set up.
@@ -68,13 +70,20 @@ impl Start {
         let resources = Resources::locate()?;
         let noticed =
             Noticed { file: loaded.file, unknown_keys: loaded.unknown_keys, adjustments: loaded.adjustments };
-        Ok(Self { home, settings: loaded.settings, noticed, resources })
+        Ok(Self { home, settings: loaded.settings, noticed, resources, hosted_by: HostedBy::default() })
     }
 
     /// Pins the port, if one is given, over whatever the settings say.
     #[must_use]
     pub fn pin_port(mut self, port: Option<u16>) -> Self {
         self.settings.server.pinned_port = port.or(self.settings.server.pinned_port);
+        self
+    }
+
+    /// Says what runs the service; a command, if nothing is said.
+    #[must_use]
+    pub fn hosted_by(mut self, host: HostedBy) -> Self {
+        self.hosted_by = host;
         self
     }
 
@@ -100,13 +109,18 @@ impl Start {
         for adjustment in &self.noticed.adjustments {
             tracing::warn!(%file, "{adjustment}");
         }
-        Ok(Host::open(&self.home, self.settings, self.resources).await?)
+        Ok(Host::open(&self.home, self.settings, self.resources, self.hosted_by).await?)
     }
 }
 
 /// The folder of the log files in the state folder that the environment names, whether or not it is there.
 pub fn logs_dir() -> Option<PathBuf> {
     Home::from_environment(variable).ok().map(|home| home.logs_dir())
+}
+
+/// The folder of the app's web view in the same state folder, whether or not it is there.
+pub fn webview_dir() -> Option<PathBuf> {
+    Home::from_environment(variable).ok().map(|home| home.webview_dir())
 }
 
 /// The first signal to end asks for an orderly end, the second for one at once.

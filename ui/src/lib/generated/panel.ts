@@ -22,6 +22,8 @@ memory: MemoryView,
  */
 requests: RequestsView, };
 
+export type HostedBy = "command" | "app";
+
 export type ServiceView = { 
 /**
  * Its name.
@@ -46,7 +48,11 @@ started_at: number,
 /**
  * Whether requests are taken.
  */
-accepting: boolean, };
+accepting: boolean, 
+/**
+ * What runs it.
+ */
+hosted_by: HostedBy, };
 
 export type ProfileView = { 
 /**

@@ -14,7 +14,7 @@ use crate::app::App;
 use crate::views::PanelSnapshot;
 
 /// Silence after which a comment says that the stream lives.
-const STILL_HERE_AFTER: Duration = Duration::from_secs(15);
+const STILL_HERE_AFTER: Duration = Duration::from_secs(5);
 
 /// The whole value at once, then again whenever it changed; ends with the service.
 pub(crate) async fn follow(State(app): State<App>) -> Response {

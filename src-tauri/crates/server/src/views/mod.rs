@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use crate::flight::Door;
 
 pub(crate) use panel::{Fixed, Readings};
-pub use panel::{MemoryView, PanelSnapshot, ProfileView, QueueView, RequestsView, ServiceView};
+pub use panel::{HostedBy, MemoryView, PanelSnapshot, ProfileView, QueueView, RequestsView, ServiceView};
 pub(crate) use stats::Stats;
 
 /// What the service calls itself in `/health` and `/ready`.

@@ -24,6 +24,17 @@ pub struct PanelSnapshot {
     pub requests: RequestsView,
 }
 
+/// What runs the service in its own process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, TS)]
+#[serde(rename_all = "snake_case")]
+pub enum HostedBy {
+    /// A command: there is nothing else in the process.
+    #[default]
+    Command,
+    /// The desktop app, whose memory is counted with the server's.
+    App,
+}
+
 /// The service as a whole.
 #[derive(Clone, Debug, PartialEq, Serialize, TS)]
 pub struct ServiceView {
@@ -40,6 +51,8 @@ pub struct ServiceView {
     pub started_at: u64,
     /// Whether requests are taken.
     pub accepting: bool,
+    /// What runs it.
+    pub hosted_by: HostedBy,
 }
 
 /// The model that is served, and its worker.
@@ -160,7 +173,7 @@ pub(crate) struct Readings {
 }
 
 impl Fixed {
-    pub(crate) fn new(settings: &Settings, port: u16, started_at: u64) -> Self {
+    pub(crate) fn new(settings: &Settings, port: u16, started_at: u64, hosted_by: HostedBy) -> Self {
         let url = format!("http://127.0.0.1:{port}");
         let profile = settings.profiles.default_profile();
         let service = ServiceView {
@@ -170,6 +183,7 @@ impl Fixed {
             url,
             started_at,
             accepting: true,
+            hosted_by,
         };
         Self {
             service,
@@ -240,6 +254,7 @@ mod tests {
         let config = ts_rs::Config::default();
         let types = [
             PanelSnapshot::decl(&config),
+            HostedBy::decl(&config),
             ServiceView::decl(&config),
             ProfileView::decl(&config),
             QueueView::decl(&config),
