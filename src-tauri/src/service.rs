@@ -12,8 +12,8 @@ use crate::controller::{Event, Service};
 use crate::say;
 use crate::trouble::Trouble;
 
-/// Time for an orderly end, then it is an end at once.
-const DRAIN_LIMIT: Duration = Duration::from_secs(10);
+/// Time for an orderly end, then it is an end at once: the app is gone ten seconds after it was quit.
+const DRAIN_LIMIT: Duration = Duration::from_secs(9);
 /// Time for an end at once; a worker whose server is gone ends by itself.
 const END_LIMIT: Duration = Duration::from_secs(2);
 

@@ -8,7 +8,7 @@ const tries = Number(words.get("tries"));
 if (what !== null) document.getElementById("what").textContent = capital(what);
 if (cure !== null) {
   const line = document.getElementById("cure");
-  line.textContent = `To mend it: ${cure}.`;
+  line.textContent = `To mend it: ${cure.replaceAll(/`([^`]*)`/g, "“$1”")}.`;
   line.hidden = false;
 }
 if (holder !== null && /^http:\/\/127\.0\.0\.1:\d+$/.test(holder)) {

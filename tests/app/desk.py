@@ -24,7 +24,7 @@ LISTENING = re.compile(r"^Hangar is listening on (http\S+)$")
 PAGE_ASKS = re.compile(r'path="/admin/events"')
 WITHIN_S = 60.0
 # How long an app that is quit waits for running answers.
-DRAIN_LIMIT_S = 10.0
+DRAIN_LIMIT_S = 9.0
 # Written where the system's own programs for links, folders and files are looked for first.
 OPENER = '#!/bin/sh\nprintf \'%s\\n\' "$1" >>"$OPENED_LINKS"\n'
 SCREEN = "1280x900x24"

@@ -5,4 +5,4 @@ import { keep } from "../page/kept.mjs";
 
 const browser = await openBrowser();
 
-test("the documents show the window as it is", (t) => keep(t, browser, ["app-panel", "app-trouble"]));
+test("the documents show the window as it is", (t) => keep(t, browser, ["app-panel"]));

@@ -31,13 +31,11 @@ def test_panel_shows_a_conversation_with_the_model(desk: Desk, pictures: Path) -
     try:
         window.waits_for_text("gemma-4-pocket")
         window.click("#tab-test")
-        for said, answered in [
-            ("remember this code: amber lantern seven.", "noted"),
-            ("what is the code?", "amber lantern seven"),
-        ]:
+        for said in ["remember this code: amber lantern seven.", "what is the code?"]:
             window.type("#message", said + ENTER)
-            window.waits_for_text(answered, "article:last-of-type .answer")
+            window.waits_for_text(said, "article:last-of-type .question")
             window.waits_for_text("to first word", "article:last-of-type")
+        assert "amber lantern seven" in window.text("article:last-of-type .answer")
         window.picture(pictures / "app-chat.png")
         window.click("#tab-overview")
         window.waits_for_text("App and server")
