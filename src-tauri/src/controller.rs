@@ -172,7 +172,7 @@ impl<D: Desktop, S: Service> Controller<D, S> {
             Event::RetryAsked => self.retry(),
             Event::StartedAgain => self.start_again(now),
             Event::Signalled => {
-                self.signalled = true;
+                (self.signalled, self.wanted_back) = (true, false);
                 self.end()?;
             }
             Event::Opened { url } => {
@@ -226,7 +226,10 @@ impl<D: Desktop, S: Service> Controller<D, S> {
                 // The desktop has ticked the entry by itself, whatever came of it.
                 self.tray = None;
             }
-            Action::Quit => self.end()?,
+            Action::Quit => {
+                self.wanted_back = false;
+                self.end()?;
+            }
         }
         ControlFlow::Continue(())
     }

@@ -8,8 +8,8 @@ use auto_launch::{AutoLaunch, AutoLaunchBuilder};
 
 use crate::AT_LOGIN;
 
-/// Variables that name folders: what they say is made absolute.
-const FOLDERS: [&str; 3] = ["HANGAR_HOME", "HANGAR_RESOURCES", "HANGAR_RUNTIME"];
+/// Variables that name files and folders: what they say is made absolute.
+const PATHS: [&str; 4] = ["HANGAR_HOME", "HANGAR_CONFIG", "HANGAR_RESOURCES", "HANGAR_RUNTIME"];
 /// Variables that are carried as they are.
 const PLAIN: [&str; 1] = ["HANGAR_PORT"];
 const NAME: &str = "Hangar";
@@ -42,12 +42,12 @@ type Variables = Vec<(&'static str, String)>;
 
 fn carried(variable: impl Fn(&str) -> Option<String>) -> Variables {
     let set = |name| variable(name).filter(|value| !value.is_empty());
-    let folders = FOLDERS.into_iter().filter_map(|name| Some((name, absolute(set(name)?))));
-    folders.chain(PLAIN.into_iter().filter_map(|name| Some((name, set(name)?)))).collect()
+    let paths = PATHS.into_iter().filter_map(|name| Some((name, absolute(set(name)?))));
+    paths.chain(PLAIN.into_iter().filter_map(|name| Some((name, set(name)?)))).collect()
 }
 
-fn absolute(folder: String) -> String {
-    std::path::absolute(Path::new(&folder)).map_or(folder, |whole| whole.to_string_lossy().into_owned())
+fn absolute(path: String) -> String {
+    std::path::absolute(Path::new(&path)).map_or(path, |whole| whole.to_string_lossy().into_owned())
 }
 
 /// The usual state folder has the plain name.
