@@ -38,6 +38,11 @@ function allSteps(scratch) {
       timeout_s: 35 * MINUTE_S,
     },
     {
+      name: "fuzzed markup",
+      command: [process.execPath, inClone(".ci/more/fuzz.mjs"), "60"],
+      timeout_s: 10 * MINUTE_S,
+    },
+    {
       name: "overhead",
       command: [process.execPath, inClone(".ci/bench.mjs"), "--rounds", "3"],
       timeout_s: 10 * MINUTE_S,

@@ -1,0 +1,7 @@
+//! Feeds the schemas claims with whatever libFuzzer makes up.
+#![no_main]
+
+#[path = "../../tests/fuzzed/mod.rs"]
+mod fuzzed;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| fuzzed::schemas(data));
