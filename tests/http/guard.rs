@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::rig::{CHAT, Rig, chat};
+use crate::rig::{CHAT, Rig, chat, settings};
 
 const ROUTES: [(&str, &str); 9] = [
     ("GET", "/"),
@@ -90,5 +90,42 @@ async fn every_answer_carries_the_headers_that_keep_browsers_in_bounds() {
         assert!(!answer.head.to_lowercase().contains("access-control"), "{path}");
         assert!(answer.header("x-request-id").is_some(), "{path}");
     }
+    rig.end().await;
+}
+
+#[tokio::test]
+async fn with_a_key_every_route_but_health_and_the_page_wants_it() {
+    let mut settings = settings();
+    settings.server.api_key = serde_json::from_value(json!("a-long-key")).unwrap();
+    let rig = Rig::with(settings, json!([{}])).await;
+    let with = "authorization: Bearer a-long-key\r\n";
+    for (method, path) in ROUTES {
+        let open = matches!(path, "/" | "/health");
+        for headers in ["", "authorization: Bearer another-key\r\n"] {
+            let answer = rig.ask(method, path, headers, &chat(json!({}))).await;
+            if open {
+                assert_eq!(answer.status, 200, "{path}");
+            } else {
+                assert_eq!(answer.error(), (403, "forbidden".into()), "{path}");
+                assert_eq!(answer.json()["error"]["param"], "Authorization", "{path}");
+            }
+            assert!(!answer.body.contains("a-long-key"), "{path}");
+        }
+    }
+    assert_eq!(rig.worker.snapshot().counters.worker_starts, 0);
+    assert_eq!(rig.ask("POST", CHAT, with, &chat(json!({}))).await.status, 200);
+    assert_eq!(rig.ask("GET", "/admin/stats", with, "").await.status, 200);
+    rig.end().await;
+}
+
+#[tokio::test]
+async fn a_name_that_is_configured_is_answered_but_not_on_admin_routes() {
+    let mut settings = settings();
+    settings.server.allowed_hosts = serde_json::from_value(json!(["box.lan"])).unwrap();
+    let rig = Rig::with(settings, json!([{}])).await;
+    let by_name = |path: &str| format!("GET {path} HTTP/1.1\r\nhost: box.lan\r\nconnection: close\r\n\r\n");
+    assert_eq!(rig.raw(by_name("/v1/models").as_bytes()).await.status, 200);
+    let refused = rig.raw(by_name("/admin/stats").as_bytes()).await;
+    assert_eq!(refused.error(), (403, "forbidden".into()));
     rig.end().await;
 }

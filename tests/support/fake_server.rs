@@ -36,7 +36,7 @@ async fn serve(folder: PathBuf) -> Result<(), Box<dyn Error>> {
     };
     let worker =
         WorkerHandle::spawn(limits(&settings.profiles.default_profile().worker), order, Arc::new(launch));
-    let listeners = open_listeners(&home, None).await?;
+    let listeners = open_listeners(&home, settings.server.host, None).await?;
     let server = Server::builder(settings, worker).port(listeners.port).build();
     say(&mut std::io::stdout(), &format!("Hangar is listening on http://127.0.0.1:{}", listeners.port));
     server.serve(listeners.sockets, follow_signals()?).await;

@@ -1,4 +1,5 @@
 import type { PanelSnapshot, ProfileView } from "./generated/panel.js";
+import { KeyWanted, wantsKey } from "./key.js";
 import { EventStreamDecoder } from "./sse.js";
 
 /** What comes over the server's event stream. */
@@ -27,6 +28,7 @@ const STATES: Record<ProfileView["state"], true> = {
 /** Opens the event stream; every arrival, a comment too, is at least a sign of life. */
 export async function* openEvents(signal: AbortSignal, send: typeof fetch = fetch): AsyncGenerator<Heard> {
   const response = await send("/admin/events", { signal, cache: "no-store" });
+  if (await wantsKey(response)) throw new KeyWanted();
   const isEvents = response.headers.get("content-type")?.startsWith("text/event-stream") === true;
   const reader = response.body?.getReader();
   if (!response.ok || !isEvents || reader === undefined) throw new NotThisServer();

@@ -2,9 +2,10 @@ import { Backoff } from "./backoff.js";
 import { NotThisServer, type Heard } from "./events.js";
 import type { PanelSnapshot } from "./generated/panel.js";
 import { MemoryHistory } from "./history.svelte.js";
+import { KeyWanted } from "./key.js";
 
 /** How the page stands with its server. */
-export type Link = "connecting" | "live" | "resting" | "lost" | "foreign";
+export type Link = "connecting" | "live" | "resting" | "lost" | "foreign" | "locked";
 
 /** Where the page hears from; the page uses fetch, the tests a script. */
 export interface PanelSource {
@@ -45,7 +46,7 @@ export class Panel {
 
   /** True while what is shown may not be so any more. */
   get stale(): boolean {
-    return this.link === "lost" || this.link === "foreign";
+    return this.link === "lost" || this.link === "foreign" || this.link === "locked";
   }
 
   /** How old the shown values are; null before the first ones. */
@@ -126,6 +127,7 @@ export class Panel {
       }
       return "lost";
     } catch (cause) {
+      if (cause instanceof KeyWanted) return "locked";
       return cause instanceof NotThisServer ? "foreign" : "lost";
     } finally {
       clearTimeout(silence);

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { NotThisServer, type Heard } from "./events.js";
+import { KeyWanted } from "./key.js";
 import { FIRST_WORD_MS, Panel, SILENCE_MS } from "./panel.svelte.js";
 import { TAKEN_S, snapshotWith } from "./snapshot.fixture.js";
 
@@ -139,6 +140,18 @@ describe("panel", () => {
     await vi.advanceTimersByTimeAsync(3000);
     await script.say({ kind: "alive" });
     expect(panel.ageMs).toBe(3000);
+  });
+
+  it("tells_a_server_that_wants_a_key_from_one_that_is_gone", async () => {
+    script.refusing = new KeyWanted();
+    await script.cut();
+    await vi.advanceTimersByTimeAsync(250);
+    expect([panel.link, panel.stale]).toEqual(["locked", true]);
+    script.refusing = null;
+    panel.tryNow();
+    await vi.advanceTimersByTimeAsync(0);
+    await script.say(READY);
+    expect(panel.link).toBe("live");
   });
 
   it("tries_at_once_when_asked_to", async () => {

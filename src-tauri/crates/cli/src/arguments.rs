@@ -12,6 +12,7 @@ use clap::{Args, Parser, Subcommand};
     about = "A loopback server for Gemma 4 on this machine.",
     after_help = "Environment:\n  \
         HANGAR_HOME     folder that holds all state (local.json, logs, runtimes)\n  \
+        HANGAR_CONFIG   another file than local.json in HANGAR_HOME\n  \
         HANGAR_PORT     port to listen on; it must be free\n  \
         HANGAR_RUNTIME  Python runtime to use instead of the one in HANGAR_HOME\n  \
         HANGAR_LOG      what to log, such as info or debug"
@@ -33,6 +34,9 @@ pub(crate) enum Command {
     Restart(Start),
     /// Show what the server and its worker are doing.
     State(State),
+    /// Look over the configuration, show it, or find its file.
+    #[command(subcommand)]
+    Config(Config),
     /// Make, find or mend the Python runtime.
     #[command(subcommand)]
     Runtime(Runtime),
@@ -64,6 +68,37 @@ pub(crate) struct Start {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct State {
     /// Print JSON: what /health, /ready and /admin/stats answer.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+#[command(after_help = "Example:\n  \
+    hangar config check && hangar restart\n  \
+    hangar config show --profile e2b\n\n\
+    Every key: docs/configuration.md")]
+pub(crate) enum Config {
+    /// Are all keys known and all values possible? Exits 1 if not.
+    Check(Json),
+    /// Every value in use, and which layer it came from; a key is not shown.
+    Show(ConfigShow),
+    /// Where local.json is, or would be.
+    Path(Json),
+}
+
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct Json {
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct ConfigShow {
+    /// Profile to show instead of the default one; JSON has all of them.
+    #[arg(long, value_name = "PROFILE")]
+    pub(crate) profile: Option<String>,
+    /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -195,7 +230,7 @@ mod tests {
         let mut command = Arguments::command();
         command.build();
         let mut text = command.render_long_help().to_string();
-        for name in ["serve", "start", "state", "runtime", "check", "bench"] {
+        for name in ["serve", "start", "state", "config", "runtime", "check", "bench"] {
             let below = command.find_subcommand_mut(name).unwrap();
             text.push_str(&format!("\n==== {name}\n{}", below.render_long_help()));
         }

@@ -19,6 +19,14 @@ pub(crate) enum Failure {
     /// Nothing can be logged as asked.
     #[error(transparent)]
     Journal(#[from] JournalError),
+    /// There is no such profile.
+    #[error("there is no profile {asked:?}: there are {}", known.join(", "))]
+    NoProfile {
+        /// What was asked for.
+        asked: String,
+        /// The profiles there are.
+        known: Vec<String>,
+    },
     /// Resources or runtime are not as they must be.
     #[error(transparent)]
     Provision(#[from] ProvisionError),
@@ -133,7 +141,7 @@ impl Failure {
     /// What a person can do, where the message does not say so itself.
     pub(crate) fn cure(&self) -> Option<String> {
         match self {
-            Self::Home(_) => None,
+            Self::Home(_) | Self::NoProfile { .. } => None,
             Self::Config(error) => error.cure(),
             Self::Journal(error) => Some(error.cure().to_owned()),
             Self::Provision(error) => error.hint(),

@@ -4,6 +4,7 @@ mod arguments;
 mod ask;
 mod bench;
 mod check;
+mod config;
 mod detached;
 mod failure;
 mod place;
@@ -38,6 +39,7 @@ fn carry_out(command: Command) -> Result<ExitCode, Failure> {
         Command::Restart(options) => on_one_thread(detached::restart(&options)),
         Command::State(options) => state::state(&options),
         Command::Runtime(command) => runtime::runtime(&command),
+        Command::Config(command) => config::config(&command),
         Command::Check(command) => on_one_thread(check::check(&command)),
         Command::Bench(command) => bench::bench(&command),
     }

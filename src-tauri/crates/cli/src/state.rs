@@ -24,9 +24,10 @@ pub(crate) fn state(options: &State) -> Result<ExitCode, Failure> {
         Inspection::Served(None) => return Err(Failure::Nameless),
         Inspection::Served(Some(hint)) => hint,
     };
-    let health = ask::get(&hint.url, "/health")?;
-    let ready = ask::get(&hint.url, "/ready")?;
-    let stats = ask::get(&hint.url, "/admin/stats")?;
+    let key = place::settings(&place::home()?)?.settings.server.api_key;
+    let health = ask::get(&hint.url, "/health", None)?;
+    let ready = ask::get(&hint.url, "/ready", key.as_ref())?;
+    let stats = ask::get(&hint.url, "/admin/stats", key.as_ref())?;
     if options.json {
         let all = json!({
             "running": true, "pid": hint.pid, "url": hint.url,

@@ -1,14 +1,20 @@
 //! Who may speak to the server: deciding is pure, the middleware only gathers what to decide on.
 
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 
 use axum::extract::{ConnectInfo, Request, State};
-use axum::http::{HeaderMap, HeaderName, Uri, header};
+use axum::http::{HeaderMap, HeaderName, Method, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use hangar_config::{ApiKey, ServerSettings};
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
 
 use crate::error::ApiError;
 
+/// What this machine calls itself.
+const LOOPBACK: [&str; 3] = ["127.0.0.1", "localhost", "[::1]"];
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// Why a request is turned away before anything looks at it.
@@ -28,14 +34,104 @@ pub enum Refusal {
     /// The browser says that another site asks.
     #[error("The Sec-Fetch-Site header says that another site asks. Open the address by hand instead.")]
     CrossSite,
-    /// The peer is not on this machine.
-    #[error("Admin routes answer callers on this machine only.")]
+    /// The peer is not on this machine, or came in by a name that others use.
+    #[error(
+        "Admin routes answer callers on this machine only. Ask 127.0.0.1 there, or set server.adminLocalOnly to false."
+    )]
     PeerNotLocal,
+    /// A key is wanted and none is shown, or several are.
+    #[error(
+        "This server wants a key. Send it as 'Authorization: Bearer <key>': it is server.apiKey of its local.json."
+    )]
+    KeyMissing,
+    /// The key shown is another one.
+    #[error("The key is not this server's. Send the one that is server.apiKey of its local.json.")]
+    KeyWrong,
+}
+
+impl Refusal {
+    /// The header that was wrong, where one was.
+    pub fn header(self) -> Option<&'static str> {
+        match self {
+            Self::HostMissing | Self::HostForeign => Some("Host"),
+            Self::OriginForeign => Some("Origin"),
+            Self::CrossSite => Some("Sec-Fetch-Site"),
+            Self::PeerNotLocal => None,
+            Self::KeyMissing | Self::KeyWrong => Some("Authorization"),
+        }
+    }
+}
+
+/// Who may speak to a server.
+#[derive(Clone, Debug)]
+pub struct Policy {
+    port: u16,
+    allowed_hosts: Vec<String>,
+    api_key: Option<ApiKey>,
+    admin_local_only: bool,
+}
+
+impl Policy {
+    /// What these settings mean for a server on `port`.
+    pub fn new(port: u16, server: &ServerSettings) -> Self {
+        Self {
+            port,
+            allowed_hosts: server.allowed_hosts.iter().map(|host| host.as_str().to_owned()).collect(),
+            api_key: server.api_key.clone(),
+            admin_local_only: server.admin_local_only,
+        }
+    }
+
+    /// A name of loopback, with our port or none.
+    fn is_loopback(&self, host: &str) -> bool {
+        LOOPBACK.iter().any(|name| is_name(host, name, self.port))
+    }
+
+    /// A name this server may be called by. One that was configured with a port must come with that port.
+    fn names_us(&self, host: &str) -> bool {
+        let allowed = |name: &String| {
+            if has_port(name) { host.eq_ignore_ascii_case(name) } else { is_name(host, name, self.port) }
+        };
+        self.is_loopback(host) || self.allowed_hosts.iter().any(allowed)
+    }
+
+    /// Our own page: by plain HTTP at our port or, behind a proxy, wherever a name with a port says.
+    fn is_our_origin(&self, origin: &str) -> bool {
+        let is = |ours: String| origin.eq_ignore_ascii_case(&ours);
+        let allowed = |name: &String| {
+            if !has_port(name) {
+                return is(format!("http://{name}:{}", self.port));
+            }
+            // Browsers leave out the port that goes with the scheme.
+            let short = |scheme: &str, port: &str| {
+                name.strip_suffix(port).is_some_and(|bare| is(format!("{scheme}://{bare}")))
+            };
+            is(format!("http://{name}"))
+                || is(format!("https://{name}"))
+                || short("http", ":80")
+                || short("https", ":443")
+        };
+        LOOPBACK.iter().any(|name| origin == format!("http://{name}:{}", self.port))
+            || self.allowed_hosts.iter().any(allowed)
+    }
+
+    fn check_key(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+        let Some(key) = &self.api_key else {
+            return Ok(());
+        };
+        let shown = single(headers, &header::AUTHORIZATION).map_err(|_| Refusal::KeyMissing)?;
+        let shown = shown.and_then(bearer).ok_or(Refusal::KeyMissing)?;
+        // Digests are of one length, whatever is shown.
+        let (ours, theirs) = (Sha256::digest(key.expose()), Sha256::digest(shown));
+        if ours.as_slice().ct_eq(theirs.as_slice()).into() { Ok(()) } else { Err(Refusal::KeyWrong) }
+    }
 }
 
 /// What the guard looks at.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked<'a> {
+    /// The method.
+    pub method: &'a Method,
     /// All headers.
     pub headers: &'a HeaderMap,
     /// The request target.
@@ -44,24 +140,24 @@ pub struct Asked<'a> {
     pub peer: Option<IpAddr>,
 }
 
-/// Decides on one request to the server on `port`.
+/// Decides on one request.
 ///
 /// # Errors
-/// [`Refusal`] names what was wrong. Sec-Fetch-Mode is never looked at: Node's fetch sends it too.
-pub fn check(asked: Asked<'_>, port: u16) -> Result<(), Refusal> {
+/// [`Refusal`] names what was wrong. Sec-Fetch-Mode is never looked at: Node's fetch sends it too. No header is
+/// believed about who asks: only the address of the connection.
+pub fn check(asked: Asked<'_>, policy: &Policy) -> Result<(), Refusal> {
     let host = single(asked.headers, &header::HOST).map_err(|_| Refusal::HostMissing)?;
     let host = host.ok_or(Refusal::HostMissing)?;
-    if !names_us(host, port) {
+    if !policy.names_us(host) {
         return Err(Refusal::HostForeign);
     }
     // An absolute request target overrides Host for whoever routes by it, so it has to agree.
-    if let Some(authority) = asked.uri.authority()
-        && !names_us(authority.as_str(), port)
-    {
+    let authority = asked.uri.authority().map(axum::http::uri::Authority::as_str);
+    if authority.is_some_and(|authority| !policy.names_us(authority)) {
         return Err(Refusal::HostForeign);
     }
     let origin = single(asked.headers, &header::ORIGIN).map_err(|_| Refusal::OriginForeign)?;
-    if origin.is_some_and(|origin| !is_our_origin(origin, port)) {
+    if origin.is_some_and(|origin| !policy.is_our_origin(origin)) {
         return Err(Refusal::OriginForeign);
     }
     match single(asked.headers, &SEC_FETCH_SITE).map_err(|_| Refusal::CrossSite)? {
@@ -71,21 +167,40 @@ pub fn check(asked: Asked<'_>, port: u16) -> Result<(), Refusal> {
         Some(_) => return Err(Refusal::CrossSite),
     }
     let path = asked.uri.path();
-    let is_admin = path == "/admin" || path.starts_with("/admin/");
-    if is_admin && !asked.peer.is_some_and(|peer| peer.to_canonical().is_loopback()) {
-        return Err(Refusal::PeerNotLocal);
+    if policy.admin_local_only && is_admin(path) {
+        let peer_is_local = asked.peer.is_some_and(|peer| peer.to_canonical().is_loopback());
+        // A proxy on this machine has a local address whoever it speaks for; the name it was called by tells.
+        let names_are_local =
+            policy.is_loopback(host) && authority.is_none_or(|authority| policy.is_loopback(authority));
+        if !peer_is_local || !names_are_local {
+            return Err(Refusal::PeerNotLocal);
+        }
     }
-    Ok(())
+    if is_open(asked.method, path) { Ok(()) } else { policy.check_key(asked.headers) }
 }
 
-/// The guard as middleware; the state is the port listened on.
-pub(crate) async fn guard(State(port): State<u16>, request: Request, next: Next) -> Response {
+/// The guard as middleware.
+pub(crate) async fn guard(State(policy): State<Arc<Policy>>, request: Request, next: Next) -> Response {
     let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip());
-    let asked = Asked { headers: request.headers(), uri: request.uri(), peer };
-    match check(asked, port) {
+    let (method, uri) = (request.method(), request.uri());
+    match check(Asked { method, headers: request.headers(), uri, peer }, &policy) {
         Ok(()) => next.run(request).await,
         Err(refusal) => ApiError::Forbidden(refusal).into_response(),
     }
+}
+
+/// Admin routes, and those of one profile.
+fn is_admin(path: &str) -> bool {
+    let below_profile = path.strip_prefix("/profiles/").and_then(|rest| rest.split_once('/'));
+    let route = below_profile.map_or(path, |(_, rest)| rest).trim_start_matches('/');
+    route.split('/').next() == Some("admin")
+}
+
+/// What needs no key: the sign of life, and the page's files, which hold nothing of anybody's. What the page
+/// then asks needs the key like any other caller.
+fn is_open(method: &Method, path: &str) -> bool {
+    let is_file = matches!(path, "/" | "/index.html" | "/hangar.svg") || path.starts_with("/assets/");
+    path == "/health" || is_file && matches!(*method, Method::GET | Method::HEAD)
 }
 
 struct NotSingle;
@@ -101,146 +216,26 @@ fn single<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a st
     first.to_str().map(Some).map_err(|_| NotSingle)
 }
 
-fn names_us(host: &str, port: u16) -> bool {
-    ["127.0.0.1", "localhost", "[::1]"].iter().any(|name| {
-        let Some(head) = host.get(..name.len()) else {
-            return false;
-        };
-        if !head.eq_ignore_ascii_case(name) {
-            return false;
-        }
-        let rest = &host[name.len()..];
-        rest.is_empty() || rest.strip_prefix(':') == Some(port.to_string().as_str())
-    })
+/// The token of `Bearer <token>`.
+fn bearer(value: &str) -> Option<&str> {
+    let (scheme, token) = value.split_once(' ')?;
+    Some(token.trim()).filter(|token| scheme.eq_ignore_ascii_case("bearer") && !token.is_empty())
 }
 
-fn is_our_origin(origin: &str, port: u16) -> bool {
-    ["127.0.0.1", "localhost", "[::1]"].iter().any(|name| origin == format!("http://{name}:{port}"))
+/// Whether a host is this name, with our port or none.
+fn is_name(host: &str, name: &str, port: u16) -> bool {
+    let Some(head) = host.get(..name.len()) else {
+        return false;
+    };
+    let rest = &host[name.len()..];
+    head.eq_ignore_ascii_case(name)
+        && (rest.is_empty() || rest.strip_prefix(':') == Some(port.to_string().as_str()))
+}
+
+/// Whether a name comes with a port; the colons of an address in brackets are none.
+fn has_port(name: &str) -> bool {
+    name.rsplit(']').next().is_some_and(|rest| rest.contains(':'))
 }
 
 #[cfg(test)]
-mod tests {
-    use axum::http::HeaderValue;
-
-    use super::*;
-
-    const PORT: u16 = 4017;
-
-    #[expect(clippy::unwrap_in_result, reason = "test values are well-formed")]
-    fn ask_at(target: &str, peer: Option<&str>, pairs: &[(&'static str, &str)]) -> Result<(), Refusal> {
-        let mut headers = HeaderMap::new();
-        for (name, value) in pairs {
-            headers.append(HeaderName::from_static(name), HeaderValue::from_bytes(value.as_bytes()).unwrap());
-        }
-        let uri: Uri = target.parse().unwrap();
-        let peer = peer.map(|peer| peer.parse().unwrap());
-        check(Asked { headers: &headers, uri: &uri, peer }, PORT)
-    }
-
-    fn ask(pairs: &[(&'static str, &str)]) -> Result<(), Refusal> {
-        ask_at("/v1/models", Some("127.0.0.1"), pairs)
-    }
-
-    fn with_host(pairs: &[(&'static str, &str)]) -> Result<(), Refusal> {
-        let mut all = vec![("host", "localhost:4017")];
-        all.extend_from_slice(pairs);
-        ask(&all)
-    }
-
-    #[test]
-    fn loopback_hosts_pass_with_our_port_or_none() {
-        for host in ["127.0.0.1:4017", "localhost:4017", "[::1]:4017", "LOCALHOST:4017", "localhost", "[::1]"]
-        {
-            assert_eq!(ask(&[("host", host)]), Ok(()), "{host}");
-        }
-    }
-
-    #[test]
-    fn other_hosts_are_refused() {
-        for host in [
-            "evil.example",
-            "evil.example:4017",
-            "localhost:4018",
-            "localhost.evil.example:4017",
-            "127.0.0.1.",
-            "localhost:04017",
-            "localhost:",
-            "127.0.0.2:4017",
-            "0.0.0.0:4017",
-            "",
-            "user@localhost:4017",
-            "localhost:4017:4017",
-            "::1",
-            "é",
-        ] {
-            let refusal = ask(&[("host", host)]).unwrap_err();
-            assert!(matches!(refusal, Refusal::HostForeign | Refusal::HostMissing), "{host}");
-        }
-    }
-
-    #[test]
-    fn a_missing_or_repeated_host_is_refused() {
-        assert_eq!(ask(&[]), Err(Refusal::HostMissing));
-        let twice = ask(&[("host", "localhost:4017"), ("host", "evil.example")]);
-        assert_eq!(twice, Err(Refusal::HostMissing));
-    }
-
-    #[test]
-    fn an_absolute_target_must_name_us_too() {
-        let host = [("host", "localhost:4017")];
-        assert_eq!(ask_at("http://evil.example/health", None, &host), Err(Refusal::HostForeign));
-        assert_eq!(ask_at("http://localhost:4017/health", None, &host), Ok(()));
-    }
-
-    #[test]
-    fn our_own_page_passes_and_every_other_origin_is_refused() {
-        for origin in ["http://127.0.0.1:4017", "http://localhost:4017", "http://[::1]:4017"] {
-            assert_eq!(with_host(&[("origin", origin)]), Ok(()), "{origin}");
-        }
-        for origin in [
-            "null",
-            "tauri://localhost",
-            "https://localhost:4017",
-            "http://localhost",
-            "http://localhost:4018",
-            "http://evil.example",
-            "http://localhost:4017.evil.example",
-            "http://localhost:4017/",
-            "",
-            "file://",
-        ] {
-            assert_eq!(with_host(&[("origin", origin)]), Err(Refusal::OriginForeign), "{origin}");
-        }
-        let twice = [("origin", "http://localhost:4017"), ("origin", "http://evil.example")];
-        assert_eq!(with_host(&twice), Err(Refusal::OriginForeign));
-    }
-
-    #[test]
-    fn only_our_own_site_may_fetch() {
-        assert_eq!(with_host(&[("sec-fetch-site", "same-origin")]), Ok(()));
-        assert_eq!(with_host(&[("sec-fetch-site", "none")]), Ok(()));
-        assert_eq!(with_host(&[("sec-fetch-site", "cross-site")]), Err(Refusal::CrossSite));
-        assert_eq!(with_host(&[("sec-fetch-site", "same-site")]), Err(Refusal::CrossSite));
-        assert_eq!(with_host(&[("sec-fetch-site", "whatever")]), Err(Refusal::CrossSite));
-        let ours = [("sec-fetch-site", "same-site"), ("origin", "http://localhost:4017")];
-        assert_eq!(with_host(&ours), Ok(()));
-    }
-
-    #[test]
-    fn the_mode_that_node_clients_send_changes_nothing() {
-        assert_eq!(with_host(&[("sec-fetch-mode", "cors")]), Ok(()));
-    }
-
-    #[test]
-    fn admin_needs_a_peer_on_this_machine() {
-        let host = [("host", "localhost:4017")];
-        for path in ["/admin/stats", "/admin/worker/unload", "/admin"] {
-            assert_eq!(ask_at(path, Some("127.0.0.1"), &host), Ok(()));
-            assert_eq!(ask_at(path, Some("::1"), &host), Ok(()));
-            assert_eq!(ask_at(path, Some("::ffff:127.0.0.1"), &host), Ok(()));
-            assert_eq!(ask_at(path, Some("192.168.1.7"), &host), Err(Refusal::PeerNotLocal));
-            assert_eq!(ask_at(path, None, &host), Err(Refusal::PeerNotLocal));
-        }
-        assert_eq!(ask_at("/health", Some("192.168.1.7"), &host), Ok(()));
-    }
-}
+mod tests;

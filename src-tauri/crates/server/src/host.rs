@@ -71,7 +71,8 @@ impl Host {
     ) -> Result<Self, HostError> {
         home.prepare()?;
         let instance = Instance::acquire(home).await?;
-        let Listeners { port, sockets, notes } = port::open(home, settings.server.pinned_port).await?;
+        let Listeners { port, sockets, notes } =
+            port::open(home, settings.server.host, settings.server.pinned_port).await?;
         let url = format!("http://127.0.0.1:{port}");
         instance.publish(&InstanceHint {
             pid: std::process::id(),

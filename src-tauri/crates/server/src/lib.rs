@@ -29,7 +29,7 @@ mod switch;
 mod views;
 
 pub use error::{ApiError, ErrorCode};
-pub use guard::{Asked, Refusal, check as guard_check};
+pub use guard::{Asked, Policy, Refusal, check as guard_check};
 pub use hangar_protocol::Phase;
 pub use hangar_supervisor::StateWord;
 pub use holder::{Holder, Process};

@@ -2,11 +2,11 @@
 
 use std::fs;
 use std::io;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use hangar_config::Home;
+use hangar_config::{Home, ListenHost};
 use serde::{Deserialize, Serialize};
 use tokio::net::TcpListener;
 
@@ -49,8 +49,10 @@ pub enum PortError {
         last: u16,
     },
     /// The system refuses the port for another reason, such as a privileged number.
-    #[error("port {port} cannot be listened on: {source}")]
+    #[error("port {port} of {address} cannot be listened on: {source}")]
     Refused {
+        /// The address.
+        address: IpAddr,
         /// The port.
         port: u16,
         /// What the system said.
@@ -77,6 +79,9 @@ impl PortError {
                 )
             }
             Self::NoneFree { .. } => "set HANGAR_PORT to a free port".to_owned(),
+            Self::Refused { address, .. } if !address.is_loopback() => {
+                format!("set server.host to an address of this machine: {address} is none, or is not free")
+            }
             Self::Refused { .. } => "set HANGAR_PORT to a port over 1023".to_owned(),
             Self::Unwritable { .. } => "set HANGAR_HOME to a folder that can be written".to_owned(),
         }
@@ -92,16 +97,16 @@ struct PortMemory {
 ///
 /// # Errors
 /// [`PortError`] names who has a pinned port.
-pub async fn open(home: &Home, pinned: Option<u16>) -> Result<Listeners, PortError> {
+pub async fn open(home: &Home, host: ListenHost, pinned: Option<u16>) -> Result<Listeners, PortError> {
     if let Some(port) = pinned {
-        return match bind(port, Strictness::V4Only).await? {
+        return match bind(host, port, Strictness::V4Only).await? {
             Some(listeners) => Ok(listeners),
             None => Err(PortError::InUse { port, holder: holder::find(port).await }),
         };
     }
     let remembered = remembered(home);
     for port in candidates(remembered) {
-        if let Some(mut listeners) = bind(port, Strictness::Both).await? {
+        if let Some(mut listeners) = bind(host, port, Strictness::Both).await? {
             let wanted = remembered.unwrap_or(FIRST_PORT);
             if port != wanted {
                 listeners.notes.push(format!("Port {wanted} is taken; Hangar uses {port} from now on."));
@@ -138,20 +143,22 @@ enum Strictness {
 }
 
 /// Listens on one port; none when it is taken.
-async fn bind(port: u16, strictness: Strictness) -> Result<Option<Listeners>, PortError> {
-    let refused = |source| PortError::Refused { port, source };
+async fn bind(host: ListenHost, port: u16, strictness: Strictness) -> Result<Option<Listeners>, PortError> {
     // Where a program listens on all addresses, some systems still let one of them be taken: ask first.
     if answers(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).await {
         return Ok(None);
     }
-    let first = match TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await {
-        Ok(listener) => listener,
-        Err(error) if error.kind() == io::ErrorKind::AddrInUse => return Ok(None),
-        Err(source) => return Err(refused(source)),
-    };
-    let mut listeners = Listeners { port, sockets: vec![first], notes: Vec::new() };
+    let mut listeners = Listeners { port, sockets: Vec::new(), notes: Vec::new() };
+    for address in needed(host) {
+        match TcpListener::bind((address, port)).await {
+            Ok(socket) => listeners.sockets.push(socket),
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse => return Ok(None),
+            Err(source) => return Err(PortError::Refused { address, port, source }),
+        }
+    }
     let taken = if answers(SocketAddr::from((Ipv6Addr::LOCALHOST, port))).await {
-        true
+        // Our own, where all addresses are listened on.
+        host != ListenHost::Address(IpAddr::V6(Ipv6Addr::UNSPECIFIED))
     } else {
         match TcpListener::bind((Ipv6Addr::LOCALHOST, port)).await {
             Ok(second) => {
@@ -170,6 +177,16 @@ async fn bind(port: u16, strictness: Strictness) -> Result<Option<Listeners>, Po
             .push(format!("Another program has [::1]:{port}; use 127.0.0.1 rather than localhost."));
     }
     Ok(Some(listeners))
+}
+
+/// The addresses without which there is nothing to serve on; this machine's own one is always covered.
+fn needed(host: ListenHost) -> Vec<IpAddr> {
+    let local = IpAddr::V4(Ipv4Addr::LOCALHOST);
+    match host {
+        ListenHost::Loopback => vec![local],
+        ListenHost::Address(all) if all.is_unspecified() => vec![all],
+        ListenHost::Address(address) => vec![local, address],
+    }
 }
 
 async fn answers(address: SocketAddr) -> bool {
@@ -205,7 +222,7 @@ mod tests {
     async fn a_pinned_port_that_is_taken_names_its_holder_and_moves_nowhere() {
         let folder = tempfile::tempdir().unwrap();
         let (_listener, port) = taken_port();
-        let error = open(&home(&folder), Some(port)).await.unwrap_err();
+        let error = open(&home(&folder), ListenHost::Loopback, Some(port)).await.unwrap_err();
         let message = error.to_string();
         assert!(message.contains("port_in_use") && message.contains(&port.to_string()), "{message}");
         if cfg!(target_os = "linux") {
@@ -221,7 +238,7 @@ mod tests {
         let home = home(&folder);
         let (_listener, port) = taken_port();
         durable::write_json(&home.port_memory(), &PortMemory { port }).unwrap();
-        let listeners = open(&home, None).await.unwrap();
+        let listeners = open(&home, ListenHost::Loopback, None).await.unwrap();
         assert_ne!(listeners.port, port);
         assert!(listeners.notes[0].contains(&port.to_string()));
         let again = remembered(&home);
@@ -232,10 +249,26 @@ mod tests {
     async fn a_free_port_is_listened_on_by_both_names_of_this_machine() {
         let folder = tempfile::tempdir().unwrap();
         let port = taken_port().1;
-        let listeners = open(&home(&folder), Some(port)).await.unwrap();
+        let listeners = open(&home(&folder), ListenHost::Loopback, Some(port)).await.unwrap();
         assert!(answers(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).await);
         let has_v6 = std::net::TcpListener::bind("[::1]:0").is_ok();
         assert_eq!(listeners.sockets.len(), if has_v6 { 2 } else { 1 });
+    }
+
+    #[tokio::test]
+    async fn an_address_of_ones_own_is_listened_on_besides_loopback_and_a_foreign_one_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let port = taken_port().1;
+        let all = ListenHost::Address("0.0.0.0".parse().unwrap());
+        let listeners = open(&home(&folder), all, Some(port)).await.unwrap();
+        assert!(listeners.sockets[0].local_addr().unwrap().ip().is_unspecified());
+        assert!(answers(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).await);
+        drop(listeners);
+        // Kept for documentation: no machine has it.
+        let foreign = ListenHost::Address("192.0.2.1".parse().unwrap());
+        let error = open(&home(&folder), foreign, Some(port)).await.unwrap_err();
+        assert!(error.to_string().contains("192.0.2.1"), "{error}");
+        assert!(error.cure().contains("server.host"), "{}", error.cure());
     }
 
     #[test]

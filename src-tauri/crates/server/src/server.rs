@@ -19,7 +19,7 @@ use tower_http::set_header::SetResponseHeaderLayer;
 use crate::app::{App, unix_seconds};
 use crate::chat;
 use crate::flight::{Door, Flights};
-use crate::guard::guard;
+use crate::guard::{Policy, guard};
 use crate::listen::Doorway;
 use crate::log::log;
 use crate::panel::Panel;
@@ -93,6 +93,7 @@ impl Server {
     /// (`axum::extract::ConnectInfo<SocketAddr>` among the request's extensions).
     pub fn router(&self) -> Router {
         // From the outside in: the guard comes before anything that looks at a request's body or path.
+        let policy = Arc::new(Policy::new(self.app.port, &self.app.settings.server));
         let before_every_route = ServiceBuilder::new()
             .layer(fixed_header(header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
             .layer(fixed_header(HeaderName::from_static("cross-origin-resource-policy"), "same-origin"))
@@ -100,7 +101,7 @@ impl Server {
             .layer(fixed_header(header::CONTENT_SECURITY_POLICY, CONTENT_SECURITY_POLICY))
             .layer(default_header(header::CACHE_CONTROL, "no-cache"))
             .layer(from_fn(log))
-            .layer(from_fn_with_state(self.app.port, guard));
+            .layer(from_fn_with_state(policy, guard));
         Router::new()
             .route(routes::HEALTH, get(state::health))
             .route(routes::READY, get(state::ready))

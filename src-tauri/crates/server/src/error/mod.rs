@@ -226,8 +226,8 @@ impl ApiError {
             Self::UnsupportedRequest { param, .. } | Self::UnsupportedModality { param, .. } => Some(param),
             Self::ModelNotFound { .. } => Some("model"),
             Self::ContextLengthExceeded { .. } => Some("messages"),
-            Self::Forbidden(_)
-            | Self::PathNotFound { .. }
+            Self::Forbidden(refusal) => refusal.header(),
+            Self::PathNotFound { .. }
             | Self::MethodNotFound { .. }
             | Self::WorkerBusy { .. }
             | Self::UnloadRefused { .. }
