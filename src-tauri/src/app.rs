@@ -24,7 +24,7 @@ pub(crate) fn run(runtime: &Runtime, at_login: bool) -> ExitCode {
         .build();
     let begun = events.clone();
     let handle = runtime.handle().clone();
-    let built = tauri::Builder::default()
+    let built = panel::follow_pages(tauri::Builder::default(), &events)
         // First, so that a second instance ends before it has made anything.
         .plugin(single)
         .plugin(tauri_plugin_shell::init())

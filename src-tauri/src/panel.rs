@@ -88,7 +88,7 @@ impl Panel {
             Some(folder) => builder.data_directory(folder),
             None => builder.incognito(true),
         };
-        let window = platform(builder, &self.events).build()?;
+        let window = platform(builder).build()?;
         follow_page(&window, &self.events)?;
         Ok(window)
     }
@@ -129,29 +129,39 @@ fn under_the_icon(window: &WebviewWindow) {
 fn under_the_icon(_window: &WebviewWindow) {}
 
 #[cfg(target_os = "macos")]
-fn platform<'a>(
-    builder: WebviewWindowBuilder<'a, tauri::Wry, AppHandle>,
-    events: &mpsc::UnboundedSender<Event>,
-) -> WebviewWindowBuilder<'a, tauri::Wry, AppHandle> {
-    let events = events.clone();
-    builder
-        .decorations(false)
-        .resizable(false)
-        .always_on_top(true)
-        .skip_taskbar(true)
-        .visible(false)
-        .on_web_content_process_terminate(move |_| send(&events, Event::PageDied))
+fn platform(
+    builder: WebviewWindowBuilder<'_, tauri::Wry, AppHandle>,
+) -> WebviewWindowBuilder<'_, tauri::Wry, AppHandle> {
+    builder.decorations(false).resizable(false).always_on_top(true).skip_taskbar(true).visible(false)
 }
 
 #[cfg(not(target_os = "macos"))]
-fn platform<'a>(
-    builder: WebviewWindowBuilder<'a, tauri::Wry, AppHandle>,
-    _events: &mpsc::UnboundedSender<Event>,
-) -> WebviewWindowBuilder<'a, tauri::Wry, AppHandle> {
+fn platform(
+    builder: WebviewWindowBuilder<'_, tauri::Wry, AppHandle>,
+) -> WebviewWindowBuilder<'_, tauri::Wry, AppHandle> {
     builder.decorations(true).resizable(true)
 }
 
-/// The builder has been told.
+/// On a Mac the app itself is told when the process that draws a page has ended.
+#[cfg(target_os = "macos")]
+pub(crate) fn follow_pages(
+    builder: tauri::Builder<tauri::Wry>,
+    events: &mpsc::UnboundedSender<Event>,
+) -> tauri::Builder<tauri::Wry> {
+    let events = events.clone();
+    builder.on_web_content_process_terminate(move |_| send(&events, Event::PageDied))
+}
+
+/// Elsewhere each window is.
+#[cfg(not(target_os = "macos"))]
+pub(crate) fn follow_pages(
+    builder: tauri::Builder<tauri::Wry>,
+    _events: &mpsc::UnboundedSender<Event>,
+) -> tauri::Builder<tauri::Wry> {
+    builder
+}
+
+/// The app is told.
 #[cfg(not(target_os = "linux"))]
 fn follow_page(_window: &WebviewWindow, _events: &mpsc::UnboundedSender<Event>) -> tauri::Result<()> {
     Ok(())
