@@ -50,6 +50,13 @@ fn lifecycle_machine_names_no_clock_no_runtime_and_no_input_or_output() {
 }
 
 #[test]
+fn what_keeps_a_limit_never_reads_the_wall_clock() {
+    for room in ["src-tauri/crates/supervisor/", "src-tauri/crates/governor/", "worker/src/"] {
+        none(sources::names(&under(room), &["SystemTime", "chrono"]));
+    }
+}
+
+#[test]
 fn nothing_below_the_server_knows_a_status_code() {
     let files: Vec<File> = rust_files()
         .into_iter()

@@ -58,7 +58,7 @@ async fn a_stopped_process_is_a_silent_worker_and_the_next_request_is_answered()
 
 #[tokio::test(flavor = "multi_thread")]
 async fn garbage_and_oversized_lines_break_the_worker_not_the_server() {
-    for ending in ["garbage", "oversized"] {
+    for ending in ["garbage", "oversized", "not_utf8"] {
         let rig = rig(&json!([{ "ending": ending }, {}]));
         let end = ask(&rig.worker).await.1;
         assert!(
@@ -159,4 +159,28 @@ async fn the_last_end_of_a_process_is_kept_with_its_kind_and_status() {
     rig.worker.unload(false).await.unwrap();
     let ended = rig.worker.snapshot().last_exit.clone().unwrap();
     assert_eq!((ended.kind, ended.exit, ended.generation), ("ended", Exit::Code(0), 2));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn half_a_frame_is_a_crash_and_no_hang() {
+    let rig = rig(&json!([{ "ending": "half_frame" }, {}]));
+    let end = ask(&rig.worker).await.1;
+    let Err(DispatchError::WorkerCrashed { cause: Cause::Crashed { status, .. } }) = end else {
+        panic!("{end:?}")
+    };
+    assert_eq!(status, Exit::Code(0));
+    assert_eq!(ask(&rig.worker).await.1, Ok(FinishReason::Stop));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_flood_on_standard_error_holds_nothing_up() {
+    let rig = rig(&json!([{ "stderr_flood_bytes": 1 << 20 }]));
+    assert_eq!(ask(&rig.worker).await, ("hello world".into(), Ok(FinishReason::Stop)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn line_ends_of_unicode_and_of_text_arrive_in_their_piece() {
+    let texts = ["a\u{2028}b\u{85}c\u{b}d\u{1e}e", "l1\nl2\r\nl3", &"x".repeat(700_000)];
+    let rig = rig(&json!([{ "pieces": texts }]));
+    assert_eq!(ask(&rig.worker).await, (texts.concat(), Ok(FinishReason::Stop)));
 }

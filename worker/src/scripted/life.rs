@@ -30,6 +30,8 @@ pub struct Life {
     pub wedge_in: Option<WedgeIn>,
     /// Time before each piece, in milliseconds.
     pub piece_delay_ms: u64,
+    /// Bytes without a newline that go to standard error in an answer.
+    pub stderr_flood_bytes: u32,
     /// How an answer ends.
     pub ending: Ending,
     /// Whether cancels are looked at.
@@ -66,6 +68,10 @@ pub enum Ending {
     Garbage,
     /// A line over the limit.
     Oversized,
+    /// The first half of a frame, and then the process ends with status 0.
+    HalfFrame,
+    /// A frame with bytes that are no UTF-8 inside a string.
+    NotUtf8,
     /// An engine fault.
     Fault,
 }
@@ -84,6 +90,7 @@ impl Default for Life {
             chunk_delay_ms: 0,
             wedge_in: None,
             piece_delay_ms: 0,
+            stderr_flood_bytes: 0,
             ending: Ending::Finish,
             heeds_cancel: true,
             heeds_shutdown: true,
@@ -131,6 +138,9 @@ impl Life {
                     });
                 }
                 "piece_delay_ms" => life.piece_delay_ms = value.as_u64().ok_or_else(wrong)?,
+                "stderr_flood_bytes" => {
+                    life.stderr_flood_bytes = serde_json::from_value(value.clone()).map_err(|_| wrong())?;
+                }
                 "ending" => life.ending = value.as_str().and_then(Ending::from_word).ok_or_else(wrong)?,
                 "heeds_cancel" => life.heeds_cancel = value.as_bool().ok_or_else(wrong)?,
                 "heeds_shutdown" => life.heeds_shutdown = value.as_bool().ok_or_else(wrong)?,
@@ -152,6 +162,8 @@ impl Ending {
             "wedge" => Self::Wedge,
             "garbage" => Self::Garbage,
             "oversized" => Self::Oversized,
+            "half_frame" => Self::HalfFrame,
+            "not_utf8" => Self::NotUtf8,
             "fault" => Self::Fault,
             _ => return None,
         })

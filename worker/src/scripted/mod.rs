@@ -30,8 +30,11 @@ const PROMPT_TOKENS: u32 = 3;
 
 /// Lives one life over standard input and output; the status to exit with.
 pub fn live(life: &Life) -> i32 {
-    // SAFETY: ignoring a signal needs no handler; nothing else of this process asks for it.
-    unsafe { libc::signal(libc::SIGUSR1, libc::SIG_IGN) };
+    // SAFETY: neither needs a handler. Rust's own one for SIGSEGV swallows the first that is sent from outside.
+    unsafe {
+        libc::signal(libc::SIGUSR1, libc::SIG_IGN);
+        libc::signal(libc::SIGSEGV, libc::SIG_DFL);
+    }
     let pipe = Arc::new(Pipe::new(Outlet::new(Box::new(std::io::stdout()))));
     let (sender, commands) = channel();
     let (ended_sender, ended) = channel();
@@ -143,6 +146,8 @@ impl Scripted<'_> {
                 return self.wedge_until_cancelled(request, 0);
             }
         }
+        let flood = vec![b'.'; self.life.stderr_flood_bytes.try_into().map_err(|_| Over(1))?];
+        std::io::Write::write_all(&mut std::io::stderr(), &flood).map_err(|_| Over(1))?;
         let mut sent: u32 = 0;
         for piece in &self.life.pieces {
             self.pipe.counters.set(Phase::Decode, Some(request), sent.into(), generate.max_tokens.into(), 0);
@@ -164,6 +169,11 @@ impl Scripted<'_> {
             Ending::Wedge => self.wedge_until_cancelled(request, sent),
             Ending::Garbage => self.raw(b"Traceback (most recent call last):\n"),
             Ending::Oversized => self.raw(&vec![b'x'; MAX_FROM_WORKER_BYTES + 2]),
+            Ending::HalfFrame => {
+                self.raw(br#"{"type":"finished","request":"#)?;
+                Err(Over(0))
+            }
+            Ending::NotUtf8 => self.raw(b"{\"type\":\"pieces\",\"request\":1,\"pieces\":[{\"type\":\"text\",\"text\":\"\xff\xfe\"}]}\n"),
             Ending::Fault => self.emit(&FromWorker::Failed(Failed {
                 request,
                 fault: WorkerFault::Engine { what: "ScriptedError".into() },

@@ -16,7 +16,7 @@ use super::soak;
 use super::spread::{Spread, quantile};
 use crate::arguments::Control;
 use crate::failure::Failure;
-use crate::service::Service;
+use crate::service::{Events, Service, StreamEvent};
 use crate::{place, say};
 
 /// Refusals whose time is taken.
@@ -38,6 +38,8 @@ pub(crate) fn measure(options: &Control) -> Result<Report, Failure> {
     let (served, url) = serve(&folder.home("real")?, &runtime, &model)?;
     let service = Service::at(url, None);
     let mut rows = recovery_rows(&service, options.rounds)?;
+    say::note("leaving answers");
+    rows.extend(after_leaving_row(&service, options.rounds)?);
     say::note("filling the queue");
     rows.push(refusal_row(&service)?);
     drop(served);
@@ -83,6 +85,43 @@ fn recovery_rows(service: &Service, rounds: u32) -> Result<Vec<Row>, Failure> {
         }),
     ];
     Ok(rows.into_iter().flatten().collect())
+}
+
+/// A client leaves in the middle of an answer: from then to the first text of the next one, on the same worker.
+fn after_leaving_row(service: &Service, rounds: u32) -> Result<Option<Row>, Failure> {
+    let mut readings = Vec::new();
+    let (_, before) = service.ready()?;
+    for _ in 0..rounds {
+        let mut left = service.stream("hello.", 60_000)?;
+        first_text(&mut left)?;
+        drop(left);
+        let began = Instant::now();
+        first_text(&mut service.stream("hello.", 8)?)?;
+        readings.push(began.elapsed().as_secs_f64() * 1000.0);
+    }
+    let (_, after) = service.ready()?;
+    if before["pid"] != after["pid"] {
+        return Err(unusable("a client that left cost the worker"));
+    }
+    let row = |spread| {
+        Row::new("client left to first text of the next", "ms", spread, None, Some(Bar::AtMost(50.0)))
+    };
+    Ok(Spread::of(&readings).map(row))
+}
+
+fn first_text(events: &mut Events) -> Result<(), Failure> {
+    while let Some(event) = events.next()? {
+        match event {
+            StreamEvent::Chunk(chunk) => {
+                let text = chunk["choices"][0]["delta"]["content"].as_str();
+                if text.is_some_and(|text| !text.is_empty()) {
+                    return Ok(());
+                }
+            }
+            StreamEvent::Error(_) | StreamEvent::Done => break,
+        }
+    }
+    Err(unusable("no text came"))
 }
 
 fn answer_ms(service: &Service, began: Instant) -> Result<f64, Failure> {
