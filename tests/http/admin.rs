@@ -14,7 +14,19 @@ async fn an_unload_is_answered_when_the_process_is_gone() {
     assert_eq!(rig.chat(json!({})).await.status, 200);
     let pid = rig.worker.snapshot().pid.unwrap();
     let answer = rig.post(UNLOAD, "").await;
-    assert_eq!(answer.json(), json!({"ok": true, "action": "unload", "state": "unloaded", "pid": null}));
+    let body = answer.json();
+    let expected = [("ok", json!(true)), ("action", json!("unload")), ("profile", json!("pocket"))];
+    let expected = expected.into_iter().chain([
+        ("state", json!("unloaded")),
+        ("pid", json!(null)),
+        ("old_pid", json!(pid)),
+    ]);
+    for (key, value) in expected {
+        assert_eq!(body[key], value, "{body}");
+    }
+    assert!(body["resident_before_gb"].as_f64().unwrap() > 0.0, "{body}");
+    // So little may be lost in what else the machine does; then it is unknown, never zero.
+    assert!(body["freed_gb"].is_null() || body["freed_gb"].as_f64().unwrap() > 0.0, "{body}");
     assert!(!lives(pid));
     assert_eq!(rig.post(UNLOAD, "{}").await.status, 200);
     rig.end().await;

@@ -129,7 +129,9 @@ async fn control_tokens_thoughts_and_tool_markup_never_reach_the_text() {
     ]}]);
     let rig = Rig::new(pieces).await;
     let whole = rig.chat(json!({})).await.json();
-    assert_eq!(whole["choices"][0]["message"]["content"], "visible <|turn> text");
+    let content = whole["choices"][0]["message"]["content"].as_str().unwrap();
+    let notice = content.strip_prefix("visible <|turn> text\n\n").unwrap_or_else(|| panic!("{content}"));
+    assert!(notice.starts_with("[The model called the tool rm, which is not among"), "{notice}");
     let stream = rig.chat(json!({"stream": true})).await;
     for hidden in ["secret", "thought", "call:rm", "<channel|>", "<turn|>"] {
         assert!(!stream.body.contains(hidden), "{hidden} in {}", stream.body);
@@ -138,34 +140,60 @@ async fn control_tokens_thoughts_and_tool_markup_never_reach_the_text() {
     rig.end().await;
 }
 
-#[tokio::test]
-async fn a_limit_over_the_window_is_refused_with_both_counts_before_a_stream_begins() {
-    let rig = Rig::new(json!([{"window_tokens": 10}])).await;
-    for stream in [false, true] {
-        let answer = rig.chat(json!({"max_tokens": 8, "stream": stream})).await;
-        assert_eq!(answer.status, 400);
-        let error = &answer.json()["error"];
-        assert_eq!(error["type"], "context_length_exceeded");
-        let message = error["message"].as_str().unwrap();
-        for figure in ["3", "8", "10"] {
-            assert!(message.contains(figure), "{message}");
+/// Tokens of a prompt with this content, as a refusal counts them.
+async fn counted(rig: &Rig, content: &str) -> u64 {
+    let body = json!({"messages": [{"role": "user", "content": content}], "max_tokens": 64});
+    let answer = rig.post(CHAT, &body.to_string()).await;
+    let error = answer.json()["error"].clone();
+    assert_eq!((answer.status, &error["type"]), (400, &json!("context_length_exceeded")), "{error}");
+    let message = error["message"].as_str().unwrap();
+    assert!(
+        message.starts_with(
+            "This model's maximum context length is 64 tokens. However, your messages resulted in "
+        ),
+        "{message}"
+    );
+    message.split(' ').nth(13).unwrap().parse().unwrap_or_else(|_| panic!("{message}"))
+}
+
+/// A request whose prompt leaves this much of the window.
+async fn leaving(rig: &Rig, left: u64) -> String {
+    for length in 1.. {
+        let content = "~".repeat(length);
+        let prompt = counted(rig, &content).await;
+        assert!(prompt + left <= 64, "no prompt leaves {left}");
+        if prompt + left == 64 {
+            return content;
         }
+    }
+    unreachable!()
+}
+
+#[tokio::test]
+async fn a_prompt_that_does_not_fit_is_refused_with_both_counts_without_loading_a_model() {
+    let rig = Rig::new(json!([{}])).await;
+    let content = leaving(&rig, 5).await;
+    for stream in [false, true] {
+        let ask = |max_tokens| json!({"messages": [{"role": "user", "content": content}], "max_tokens": max_tokens, "stream": stream});
+        let refused = rig.post(CHAT, &ask(6).to_string()).await;
+        assert_eq!(refused.error(), (400, "context_length_exceeded".into()));
+        assert!(refused.body.contains("resulted in 59 tokens, and 6 were"), "{}", refused.body);
+        assert_eq!(rig.worker.snapshot().counters.worker_starts, u64::from(stream));
+        assert_eq!(rig.post(CHAT, &ask(5).to_string()).await.status, 200);
     }
     rig.end().await;
 }
 
 #[tokio::test]
 async fn without_a_limit_the_answer_gets_what_fits_the_window() {
-    let rig = Rig::new(json!([{"window_tokens": 4}])).await;
-    let answer = rig.chat(json!({})).await.json();
+    let rig = Rig::new(json!([{}])).await;
+    let content = leaving(&rig, 1).await;
+    let ask = |content: &str| json!({"messages": [{"role": "user", "content": content}]}).to_string();
+    let answer = rig.post(CHAT, &ask(&content)).await.json();
     assert_eq!(answer["choices"][0]["finish_reason"], "length");
     assert_eq!(answer["usage"]["completion_tokens"], 1);
-    rig.end().await;
-}
-
-#[tokio::test]
-async fn a_prompt_that_fills_the_window_is_refused_even_without_a_limit() {
-    let rig = Rig::new(json!([{"window_tokens": 3}])).await;
-    assert_eq!(rig.chat(json!({})).await.status, 400);
+    let full = rig.post(CHAT, &ask(&format!("{content}~"))).await;
+    assert_eq!(full.error(), (400, "context_length_exceeded".into()));
+    assert!(full.body.contains("resulted in 64 tokens. Please"), "{}", full.body);
     rig.end().await;
 }

@@ -8,6 +8,8 @@ mod client;
 mod ending;
 mod guard;
 mod ident;
+mod profiles;
+mod receipts;
 mod rig;
 mod service;
 mod state;

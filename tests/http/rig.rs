@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hangar_config::{Home, Settings, WorkerSettings};
-use hangar_server::{Server, Wish, limits};
-use hangar_supervisor::{LoadOrder, StateWord, WorkerHandle};
-use hangar_tests::ScriptedLaunch;
+use hangar_server::{Server, Wish};
+use hangar_supervisor::{StateWord, WorkerHandle};
+use hangar_tests::{ScriptedLaunch, ScriptedWorkshop};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -18,6 +18,7 @@ pub const CHAT: &str = "/v1/chat/completions";
 
 pub struct Rig {
     pub port: u16,
+    /// The default profile's.
     pub worker: WorkerHandle,
     pub wish: watch::Sender<Wish>,
     pub serving: JoinHandle<()>,
@@ -53,19 +54,14 @@ impl Rig {
     pub async fn with(settings: Settings, lives: Value) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let launch = ScriptedLaunch::new(env!("CARGO_BIN_EXE_fake-worker"), folder.path(), &lives).unwrap();
-        let order = LoadOrder {
-            model_dir: "/nowhere".into(),
-            context_window_tokens: settings.profiles.default_profile().context_window_tokens,
-            prefill_chunk_tokens: None,
-        };
-        let worker =
-            WorkerHandle::spawn(limits(&settings.profiles.default_profile().worker), order, Arc::new(launch));
+        let workshop = Arc::new(ScriptedWorkshop::new(launch, settings.profiles.default_profile()));
+        let worker = workshop.default_worker();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let page = folder.path().join("page");
         std::fs::create_dir(&page).unwrap();
         std::fs::write(page.join("index.html"), "<!doctype html><title>Hangar</title>").unwrap();
-        let server = Server::builder(settings, worker.clone())
+        let server = Server::builder(settings, workshop)
             .port(port)
             .page_dir(page)
             .still_here_after(Duration::from_millis(300))

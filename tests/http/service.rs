@@ -70,11 +70,11 @@ async fn events_tell_everything_at_once_and_again_when_something_changed() {
 
 #[tokio::test]
 async fn events_come_at_most_four_times_a_second() {
-    let pieces: Vec<String> = (0..100).map(|number| format!("{number} ")).collect();
-    let rig = Rig::new(json!([{"pieces": pieces, "piece_delay_ms": 10}])).await;
+    let pieces: Vec<String> = (0..40).map(|number| format!("{number} ")).collect();
+    let rig = Rig::new(json!([{"pieces": pieces, "piece_delay_ms": 25}])).await;
     let mut events = follow(&rig).await;
     events.until("data: ").await;
-    let answered = rig.chat(json!({"max_tokens": 100})).await;
+    let answered = rig.chat(json!({"max_tokens": 40})).await;
     assert_eq!(answered.status, 200);
     rig.state(StateWord::Ready).await;
     tokio::time::sleep(Duration::from_millis(300)).await;

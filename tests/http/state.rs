@@ -8,7 +8,8 @@ use tokio::time::Instant;
 
 use crate::rig::{CHAT, Rig};
 
-const STATE_ROUTES: [&str; 4] = ["/health", "/ready", "/v1/models", "/admin/stats"];
+const STATE_ROUTES: [&str; 6] =
+    ["/health", "/ready", "/v1/models", "/admin/stats", "/admin/requests", "/metrics"];
 
 #[tokio::test]
 async fn state_is_answered_before_during_and_after_a_load_without_waiting_for_it() {

@@ -6,7 +6,7 @@ use hangar_supervisor::StateWord;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::client::request;
+use crate::client::{PATIENCE, request};
 use crate::rig::{CHAT, Rig, chat};
 
 /// The data of all events.
@@ -71,11 +71,78 @@ async fn each_piece_leaves_when_it_comes() {
 }
 
 #[tokio::test]
-async fn a_refusal_of_a_stream_still_has_a_status() {
+async fn what_can_be_refused_at_once_still_has_a_status_in_a_stream() {
+    let rig = Rig::new(json!([{"ending": "wedge"}])).await;
+    let unknown = rig.chat(json!({"stream": true, "model": "gpt-4"})).await;
+    assert_eq!(unknown.error(), (404, "model_not_found".into()));
+    let running = rig.begin_chat(json!({"stream": true})).await;
+    rig.state(StateWord::Busy).await;
+    let mut waiting = rig.begin_chat(json!({"stream": true})).await;
+    waiting.until("\"role\"").await;
+    assert_eq!(rig.chat(json!({"stream": true})).await.error(), (409, "queue_full".into()));
+    drop((running, waiting));
+    rig.end().await;
+}
+
+#[tokio::test]
+async fn a_load_that_fails_ends_the_stream_that_had_begun_with_its_error() {
     let fault = json!({"code": "model_damaged", "file": "model.safetensors", "what": "too short"});
     let rig = Rig::new(json!([{"load_fault": fault}])).await;
     let answer = rig.chat(json!({"stream": true})).await;
-    assert_eq!(answer.error(), (503, "worker_failed".into()));
+    assert_eq!(answer.status, 200);
+    let events = events(&answer.body);
+    let last: Value = serde_json::from_str(events.last().unwrap()).unwrap();
+    assert_eq!(
+        (&last["error"]["code"], &last["error"]["retryable"]),
+        (&json!("worker_failed"), &json!(false))
+    );
+    assert!(last["error"]["message"].as_str().unwrap().contains("model.safetensors"));
+    assert!(!answer.body.contains("[DONE]") && !answer.body.contains("\"finish_reason\":\"stop\""));
+    rig.end().await;
+}
+
+#[tokio::test]
+async fn a_stream_lives_while_its_model_loads_and_says_how_far_it_is() {
+    let rig = Rig::new(json!([{"load_delay_ms": 1500}])).await;
+    let mut call = rig.begin_chat(json!({"stream": true})).await;
+    call.until("\"role\":\"assistant\"").await;
+    rig.state(StateWord::Loading).await;
+    call.until("\"prompt_progress\"").await;
+    assert_eq!(rig.worker.snapshot().state, StateWord::Loading);
+    let body = call.answer().await.body;
+    let still = events(&body).into_iter().find(|event| event.contains("prompt_progress")).unwrap();
+    let still: Value = serde_json::from_str(still).unwrap();
+    assert_eq!(
+        (&still["object"], &still["choices"][0]["delta"]),
+        (&json!("chat.completion.chunk"), &json!({}))
+    );
+    for figure in ["total", "cache", "processed", "time_ms"] {
+        assert!(still["prompt_progress"][figure].is_number(), "{still}");
+    }
+    assert!(body.ends_with("data: [DONE]\n\n"));
+    rig.end().await;
+}
+
+#[tokio::test]
+async fn a_stream_that_waits_tells_its_place_and_leaves_the_queue_with_its_client() {
+    let rig = Rig::new(json!([{"ending": "wedge"}])).await;
+    let mut running = rig.begin_chat(json!({"stream": true})).await;
+    running.until("world").await;
+    let mut waiting = rig.begin_chat(json!({"stream": true})).await;
+    let told = waiting.until("\"wait_ms\"").await;
+    assert!(told.contains("\"queue\":{\"position\":1,"), "{told}");
+    let stats = rig.get("/admin/stats").await.json();
+    assert_eq!(
+        (&stats["queue"]["running"], &stats["queue"]["waiting"][0]["position"]),
+        (&json!(true), &json!(1))
+    );
+    assert!(stats["queue"]["waiting"][0]["wait_ms"].is_f64());
+    drop(waiting);
+    let mut snapshots = rig.worker.subscribe();
+    let left = snapshots.wait_for(|snapshot| snapshot.queue_depth == 0);
+    tokio::time::timeout(PATIENCE, left).await.expect("it still waits").unwrap();
+    assert_eq!(rig.worker.snapshot().state, StateWord::Busy);
+    drop(running);
     rig.end().await;
 }
 

@@ -1,12 +1,12 @@
 // Faults of the real engine and its files: each ends in a typed answer, and nothing is left behind.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdtempSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { ENDLESS_TOKENS, endless, modelCopy, serving } from "./models.mjs";
-import { ask, command, lives, newHome, post, serve, stream, until, worker } from "./server.mjs";
+import { ask, command, get, lives, newHome, post, serve, stream, until, worker } from "./server.mjs";
 
 const ENDLESS = { max_tokens: ENDLESS_TOKENS };
 
@@ -153,5 +153,18 @@ test("no prompt is logged, whatever the level", async (t) => {
   const server = await serve(t, { env: { HANGAR_LOG: "trace" } });
   await ask(server, "remember this code: cobalt falcon nine.");
   await ask(server, "cobalt falcon nine", { max_tokens: "many" });
+  await fetch(`${server.url}/health`, { headers: { "x-request-id": "find-me" } });
   assert.doesNotMatch(server.log(), /cobalt|falcon/);
+  server.child.kill("SIGTERM");
+  await server.ended;
+  const logs = join(server.home, "logs");
+  const files = readdirSync(logs).filter((name) => /^hangar\.\d{4}-\d\d-\d\d\.jsonl$/.test(name));
+  assert.ok(files.length >= 1);
+  const text = files.map((name) => readFileSync(join(logs, name), "utf8")).join("");
+  assert.doesNotMatch(text, /cobalt|falcon/);
+  const lines = text
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  assert.ok(lines.some((line) => line.span?.id === "find-me" && line.path === "/health" && line.status === 200));
 });

@@ -6,9 +6,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use hangar_config::{Environment, Home};
-use hangar_server::{Server, follow_signals, limits, open_listeners};
-use hangar_supervisor::{LoadOrder, WorkerHandle};
-use hangar_tests::ScriptedLaunch;
+use hangar_server::{Server, follow_signals, open_listeners};
+use hangar_tests::{ScriptedLaunch, ScriptedWorkshop};
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
 async fn main() -> ExitCode {
@@ -29,15 +28,9 @@ async fn serve(folder: PathBuf) -> Result<(), Box<dyn Error>> {
     let settings = hangar_config::load(&home, &Environment::default())?.settings;
     let program = std::env::current_exe()?.with_file_name("fake-worker");
     let launch = ScriptedLaunch { program, script: folder.join("script.json") };
-    let order = LoadOrder {
-        model_dir: "/nowhere".into(),
-        context_window_tokens: settings.profiles.default_profile().context_window_tokens,
-        prefill_chunk_tokens: None,
-    };
-    let worker =
-        WorkerHandle::spawn(limits(&settings.profiles.default_profile().worker), order, Arc::new(launch));
+    let workshop = Arc::new(ScriptedWorkshop::new(launch, settings.profiles.default_profile()));
     let listeners = open_listeners(&home, settings.server.host, None).await?;
-    let server = Server::builder(settings, worker).port(listeners.port).build();
+    let server = Server::builder(settings, workshop).port(listeners.port).build();
     say(&mut std::io::stdout(), &format!("Hangar is listening on http://127.0.0.1:{}", listeners.port));
     server.serve(listeners.sockets, follow_signals()?).await;
     Ok(())

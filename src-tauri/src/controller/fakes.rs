@@ -180,7 +180,8 @@ pub(crate) fn snapshot() -> PanelSnapshot {
             next_start_at: None,
             idle_unload_s: None,
         },
-        queue: QueueView { running: false, waiting: 0, max_waiting: 0 },
+        profiles: Vec::new(),
+        queue: QueueView { running: false, waiting: 0, waiting_since: Vec::new(), max_waiting: 0 },
         memory: MemoryView::default(),
         requests: RequestsView { answered: 0, failed: 0, refused: 0 },
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use hangar_config::{ConfigError, HomeError};
 use hangar_provision::ProvisionError;
-use hangar_server::{HostError, InstanceError, JournalError, StartError};
+use hangar_server::{HostError, InstanceError, JournalError, NoModel, StartError};
 
 /// One failure with its cure.
 #[derive(Debug, thiserror::Error)]
@@ -30,6 +30,9 @@ pub(crate) enum Failure {
     /// Resources or runtime are not as they must be.
     #[error(transparent)]
     Provision(#[from] ProvisionError),
+    /// The model of the profile is not there.
+    #[error("{}", .0.what)]
+    NoModel(NoModel),
     /// The server did not come up.
     #[error(transparent)]
     Start(#[from] StartError),
@@ -137,12 +140,19 @@ pub(crate) enum Failure {
     },
 }
 
+impl From<NoModel> for Failure {
+    fn from(missing: NoModel) -> Self {
+        Self::NoModel(missing)
+    }
+}
+
 impl Failure {
     /// What a person can do, where the message does not say so itself.
     pub(crate) fn cure(&self) -> Option<String> {
         match self {
             Self::Home(_) | Self::NoProfile { .. } => None,
             Self::Config(error) => error.cure(),
+            Self::NoModel(missing) => Some(missing.cure.clone()),
             Self::Journal(error) => Some(error.cure().to_owned()),
             Self::Provision(error) => error.hint(),
             Self::Start(error) => error.cure(),

@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use hangar_config::Settings;
-use hangar_supervisor::WorkerHandle;
 use tokio::sync::watch;
 
 use crate::flight::Flights;
+use crate::receipts::Receipts;
+use crate::served::Roster;
 use crate::switch::Switch;
 use crate::views::PanelSnapshot;
 
@@ -16,8 +17,10 @@ use crate::views::PanelSnapshot;
 pub(crate) struct App {
     /// What was configured.
     pub(crate) settings: Arc<Settings>,
-    /// The one worker.
-    pub(crate) worker: WorkerHandle,
+    /// The served profiles.
+    pub(crate) roster: Roster,
+    /// How the last requests went.
+    pub(crate) receipts: Receipts,
     /// Answers under way.
     pub(crate) flights: Flights,
     /// Turns the service off and on.

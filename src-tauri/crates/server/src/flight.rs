@@ -1,7 +1,6 @@
-//! Answers under way: how many, how long they take, and whether new ones may begin.
+//! Answers under way: how many, and whether new ones may begin.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::sync::watch;
 
@@ -25,7 +24,6 @@ pub(crate) enum Door {
 #[derive(Debug)]
 struct Shared {
     traffic: watch::Sender<Traffic>,
-    usual_ms: AtomicU64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -43,7 +41,7 @@ pub(crate) struct Flight {
 impl Flights {
     pub(crate) fn new() -> Self {
         let traffic = watch::Sender::new(Traffic { door: Door::Open, under_way: 0 });
-        Self { shared: Arc::new(Shared { traffic, usual_ms: AtomicU64::new(0) }) }
+        Self { shared: Arc::new(Shared { traffic }) }
     }
 
     /// Begins an answer, or says what is in the way.
@@ -86,23 +84,6 @@ impl Flights {
         let mut traffic = self.shared.traffic.subscribe();
         drop(traffic.wait_for(|traffic| traffic.under_way == 0).await);
     }
-
-    /// When trying again makes sense with that many ahead: about as long as they usually take.
-    pub(crate) fn retry_after_s(&self, ahead: u32) -> u64 {
-        let usual_ms = self.shared.usual_ms.load(Ordering::Relaxed);
-        usual_ms.saturating_mul(u64::from(ahead)).div_ceil(1000).clamp(1, 120)
-    }
-}
-
-impl Flight {
-    /// Remembers how long an answer took in the worker, for estimates.
-    pub(crate) fn took(&self, total_ms: f64) {
-        let ms = std::time::Duration::try_from_secs_f64(total_ms / 1000.0).map_or(0, |time| time.as_millis());
-        let ms = u64::try_from(ms).unwrap_or(u64::MAX);
-        let usual_ms = self.shared.usual_ms.load(Ordering::Relaxed);
-        let next = if usual_ms == 0 { ms } else { (usual_ms.saturating_mul(3).saturating_add(ms)) / 4 };
-        self.shared.usual_ms.store(next.max(1), Ordering::Relaxed);
-    }
 }
 
 impl Drop for Flight {
@@ -141,14 +122,5 @@ mod tests {
         flights.set(Door::Ending);
         flights.set(Door::Open);
         assert_eq!(flights.door(), Door::Ending);
-    }
-
-    #[test]
-    fn the_wait_grows_with_those_ahead_and_stays_in_its_bounds() {
-        let flights = Flights::new();
-        assert_eq!(flights.retry_after_s(3), 1);
-        flights.begin().unwrap().took(10_000.0);
-        assert_eq!(flights.retry_after_s(3), 30);
-        assert_eq!(flights.retry_after_s(1000), 120);
     }
 }

@@ -1,20 +1,19 @@
-//! A served state folder: lock, port, worker and server in one, for the command line and the desktop app.
+//! A served state folder: lock, port, workers and server in one, for the command line and the desktop app.
 
 use std::sync::Arc;
 
 use hangar_config::{Home, HomeError, Settings};
 use hangar_provision::Resources;
-use hangar_supervisor::WorkerHandle;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use crate::app::unix_seconds;
 use crate::instance::{Instance, InstanceError, InstanceHint};
-use crate::launcher::{RuntimeLauncher, limits, load_order};
 use crate::port::{self, Listeners, PortError};
 use crate::server::{Server, Wish};
 use crate::switch::Switch;
 use crate::views::{HostedBy, PanelSnapshot, VERSION};
+use crate::workshop::RuntimeWorkshop;
 
 /// Listens already; [`Host::run`] answers.
 #[derive(Debug)]
@@ -81,14 +80,10 @@ impl Host {
             url: url.clone(),
             version: VERSION.to_owned(),
         })?;
-        let profile = settings.profiles.default_profile();
-        let launcher = Arc::new(RuntimeLauncher::new(resources.clone(), home, profile));
-        let worker = WorkerHandle::spawn(limits(&profile.worker), load_order(&resources, profile), launcher);
-        let server = Server::builder(settings, worker)
-            .port(port)
-            .page_dir(resources.page_dir())
-            .hosted_by(hosted_by)
-            .build();
+        let page_dir = resources.page_dir();
+        let workshop = Arc::new(RuntimeWorkshop::new(resources, home.clone()));
+        let server =
+            Server::builder(settings, workshop).port(port).page_dir(page_dir).hosted_by(hosted_by).build();
         Ok(Self { instance, server, sockets, url, notes })
     }
 

@@ -116,16 +116,13 @@ pub fn limits(worker: &WorkerSettings) -> Limits {
     }
 }
 
-/// The model of this profile as a worker is told to load it.
-pub fn load_order(resources: &Resources, profile: &Profile) -> LoadOrder {
-    let model_dir = match &profile.source {
-        ModelSource::BuiltInPocket => resources.pocket_model_dir(),
-        ModelSource::Folder(folder) => folder.clone(),
-        ModelSource::Repository(repository) => PathBuf::from(repository.as_str()),
-        ModelSource::Unnamed => PathBuf::new(),
-    };
-    let context_window_tokens = profile.context_window_tokens;
-    LoadOrder { model_dir, context_window_tokens, prefill_chunk_tokens: None }
+/// The model in this folder, as a worker is told to load it for a profile.
+pub fn load_order(model_dir: &Path, profile: &Profile) -> LoadOrder {
+    LoadOrder {
+        model_dir: model_dir.to_owned(),
+        context_window_tokens: profile.context_window_tokens,
+        prefill_chunk_tokens: None,
+    }
 }
 
 fn cause_of(error: &ProvisionError) -> Cause {

@@ -20,13 +20,18 @@ mod json;
 mod launcher;
 mod listen;
 mod log;
+mod pace;
 mod panel;
 mod port;
+mod receipts;
 mod routes;
+mod served;
 mod server;
 mod start;
 mod switch;
+mod tokens;
 mod views;
+mod workshop;
 
 pub use error::{ApiError, ErrorCode};
 pub use guard::{Asked, Policy, Refusal, check as guard_check};
@@ -38,9 +43,12 @@ pub use instance::{Inspection, Instance, InstanceError, InstanceHint, inspect};
 pub use journal::{Echo, Journal, JournalError};
 pub use launcher::{RuntimeLauncher, limits, load_order};
 pub use port::{FIRST_PORT, Listeners, PortError, open as open_listeners};
+pub use served::{NoModel, Workshop};
 pub use server::{Server, ServerBuilder, Wish};
 pub use start::{Start, StartError, follow_signals, logs_dir, webview_dir};
 pub use switch::Switch;
 pub use views::{
-    HostedBy, MemoryView, PanelSnapshot, ProfileView, QueueView, RequestsView, SERVICE, ServiceView, VERSION,
+    HostedBy, MemoryView, PanelSnapshot, ProfileView, QueueView, RequestsView, SERVICE, ServedState,
+    ServedView, ServiceView, VERSION,
 };
+pub use workshop::model_dir;

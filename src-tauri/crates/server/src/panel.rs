@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hangar_config::Settings;
-use hangar_supervisor::{Snapshot, StateWord, WorkerHandle};
+use hangar_supervisor::{Snapshot, StateWord};
 use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::app::unix_seconds;
 use crate::flight::Flights;
+use crate::served::{Bench, Look, Roster, Served};
 use crate::views::{Fixed, HostedBy, PanelSnapshot, Readings};
 
 /// Shortest time between two values: four a second.
@@ -30,12 +31,12 @@ impl Panel {
         port: u16,
         started_at: u64,
         hosted_by: HostedBy,
-        worker: WorkerHandle,
+        roster: Roster,
         flights: Flights,
     ) -> Self {
         let fixed = Fixed::new(settings, port, started_at, hosted_by);
         let mut maker = Maker {
-            worker,
+            roster,
             flights,
             state: None,
             since: started_at,
@@ -53,7 +54,7 @@ impl Panel {
 }
 
 struct Maker {
-    worker: WorkerHandle,
+    roster: Roster,
     flights: Flights,
     state: Option<StateWord>,
     since: u64,
@@ -62,16 +63,17 @@ struct Maker {
 }
 
 impl Maker {
-    /// Ends when nobody can look any more, or the worker's task has ended.
+    /// Ends when nobody can look any more, or a worker's task has ended.
     async fn run(&mut self, fixed: &Fixed, sender: &watch::Sender<Arc<PanelSnapshot>>) {
-        let mut snapshots = self.worker.subscribe();
+        let mut news: Vec<News> = self.roster.iter().map(News::of).collect();
         loop {
             let door = self.flights.door();
+            let any = futures::future::select_all(news.iter_mut().map(|news| Box::pin(news.comes())));
             let changed = tokio::select! {
-                changed = snapshots.changed() => changed.is_ok(),
+                (goes_on, _, _) = any => goes_on,
                 () = self.flights.door_left(door) => true,
                 () = tokio::time::sleep(READ_MEMORY_EVERY) => {
-                    self.memory.read(self.worker.snapshot().pid);
+                    self.memory.read(self.roster.default().snapshot().pid);
                     true
                 }
                 () = sender.closed() => return,
@@ -92,7 +94,8 @@ impl Maker {
     }
 
     fn look(&mut self, fixed: &Fixed) -> PanelSnapshot {
-        let snapshot = self.worker.snapshot();
+        let all: Vec<Look<'_>> = self.roster.iter().map(Served::look).collect();
+        let snapshot = self.roster.default().snapshot();
         if self.state != Some(snapshot.state) {
             self.state = Some(snapshot.state);
             self.since = unix_seconds();
@@ -100,13 +103,40 @@ impl Maker {
             self.memory.read(snapshot.pid);
         }
         let readings = Readings {
+            waiting_since: waiting_since(&snapshot),
             door: self.flights.door(),
             since: self.since,
             next_start_at: self.next_start_at,
             server_bytes: self.memory.server_bytes,
             worker_bytes: self.memory.worker_bytes.filter(|_| snapshot.pid.is_some()),
         };
-        PanelSnapshot::look(fixed, &snapshot, readings)
+        PanelSnapshot::look(fixed, &all, &snapshot, readings)
+    }
+}
+
+/// What is new about one profile: its worker is made, or says something.
+struct News {
+    benches: watch::Receiver<Option<Bench>>,
+    snapshots: Option<watch::Receiver<Arc<Snapshot>>>,
+}
+
+impl News {
+    fn of(served: &Served) -> Self {
+        let benches = served.benches();
+        let snapshots = benches.borrow().as_ref().map(|bench| bench.worker.subscribe());
+        Self { benches, snapshots }
+    }
+
+    /// Waits; false once there will be nothing new.
+    async fn comes(&mut self) -> bool {
+        match &mut self.snapshots {
+            Some(snapshots) => snapshots.changed().await.is_ok(),
+            None => {
+                let made = self.benches.changed().await.is_ok();
+                self.snapshots = self.benches.borrow().as_ref().map(|bench| bench.worker.subscribe());
+                made
+            }
+        }
     }
 }
 
@@ -140,4 +170,11 @@ impl Memory {
 fn next_start_at(snapshot: &Snapshot) -> Option<u64> {
     let left = snapshot.cooldown_until?.saturating_duration_since(Instant::now());
     Some(unix_seconds() + left.as_secs())
+}
+
+/// When each waiting request arrived, in unix seconds.
+fn waiting_since(snapshot: &Snapshot) -> Vec<u64> {
+    let (now, seconds) = (Instant::now(), unix_seconds());
+    let since = |arrived: &Instant| seconds.saturating_sub(now.saturating_duration_since(*arrived).as_secs());
+    snapshot.waiting_since.iter().map(since).collect()
 }

@@ -9,7 +9,6 @@ use axum::http::{HeaderName, HeaderValue, header};
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::{get, post};
 use hangar_config::Settings;
-use hangar_supervisor::WorkerHandle;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -23,7 +22,9 @@ use crate::guard::{Policy, guard};
 use crate::listen::Doorway;
 use crate::log::log;
 use crate::panel::Panel;
-use crate::routes::{self, admin, events, nothing_here, page, state};
+use crate::receipts::Receipts;
+use crate::routes::{self, admin, events, metrics, nothing_here, page, receipts, state};
+use crate::served::{Roster, Workshop};
 use crate::switch::Switch;
 use crate::views::{HostedBy, PanelSnapshot};
 
@@ -59,7 +60,7 @@ pub struct Server {
 #[derive(Debug)]
 pub struct ServerBuilder {
     settings: Settings,
-    worker: WorkerHandle,
+    workshop: Arc<dyn Workshop>,
     port: u16,
     page_dir: Option<PathBuf>,
     hosted_by: HostedBy,
@@ -68,10 +69,10 @@ pub struct ServerBuilder {
 
 impl Server {
     /// Begins a server with what it cannot do without.
-    pub fn builder(settings: Settings, worker: WorkerHandle) -> ServerBuilder {
+    pub fn builder(settings: Settings, workshop: Arc<dyn Workshop>) -> ServerBuilder {
         ServerBuilder {
             settings,
-            worker,
+            workshop,
             port: crate::FIRST_PORT,
             page_dir: None,
             hosted_by: HostedBy::default(),
@@ -106,10 +107,12 @@ impl Server {
             .route(routes::HEALTH, get(state::health))
             .route(routes::READY, get(state::ready))
             .route(routes::MODELS, get(state::models))
-            .route(routes::STATS, get(state::stats))
             .route(routes::CHAT, post(chat::complete))
-            .route(routes::UNLOAD, post(admin::unload))
-            .route(routes::RESTART, post(admin::restart))
+            .route(routes::METRICS, get(metrics::metrics))
+            .route(routes::REQUESTS, get(receipts::list))
+            .route("/admin/requests/{id}", get(receipts::one))
+            .merge(of_one_profile(""))
+            .merge(of_one_profile("/profiles/{profile}"))
             .route(routes::START_SERVICE, post(admin::start_service))
             .route(routes::STOP_SERVICE, post(admin::stop_service))
             .route(routes::EVENTS, get(events::follow))
@@ -136,7 +139,7 @@ impl Server {
             () = tokio::time::sleep(DRAIN_LIMIT) => tracing::warn!("answers still running are ended"),
             _ = wish.wait_for(|wish| *wish == Wish::AtOnce) => {}
         }
-        self.app.worker.shutdown().await;
+        self.app.roster.shutdown().await;
         closing.send_replace(true);
         let closed = async { while serving.join_next().await.is_some() {} };
         if tokio::time::timeout(CLOSE_LIMIT, closed).await.is_err() {
@@ -179,19 +182,15 @@ impl ServerBuilder {
         let settings = Arc::new(self.settings);
         let flights = Flights::new();
         let started_at = unix_seconds();
-        let panel = Panel::new(
-            &settings,
-            self.port,
-            started_at,
-            self.hosted_by,
-            self.worker.clone(),
-            flights.clone(),
-        );
+        let roster = Roster::new(&settings.profiles, &self.workshop);
+        let panel =
+            Panel::new(&settings, self.port, started_at, self.hosted_by, roster.clone(), flights.clone());
         let app = App {
-            switch: Switch::new(flights.clone(), self.worker.clone()),
+            switch: Switch::new(flights.clone(), roster.clone()),
             panel: panel.watch(),
             settings,
-            worker: self.worker,
+            roster,
+            receipts: Receipts::default(),
             flights,
             port: self.port,
             started_at,
@@ -199,6 +198,14 @@ impl ServerBuilder {
         };
         Server { app, page_dir: self.page_dir }
     }
+}
+
+/// The routes that speak of one profile.
+fn of_one_profile(before: &str) -> Router<App> {
+    Router::new()
+        .route(&format!("{before}{}", routes::STATS), get(state::stats))
+        .route(&format!("{before}{}", routes::UNLOAD), post(admin::unload))
+        .route(&format!("{before}{}", routes::RESTART), post(admin::restart))
 }
 
 fn fixed_header(name: HeaderName, value: &'static str) -> SetResponseHeaderLayer<HeaderValue> {

@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use hangar_supervisor::WorkerHandle;
-
 use crate::flight::{Door, Flights};
+use crate::served::{Roster, Served};
 
 /// Longest time that running answers are given to end when the service is turned off.
 const LET_END: Duration = Duration::from_secs(10);
@@ -13,12 +12,12 @@ const LET_END: Duration = Duration::from_secs(10);
 #[derive(Clone, Debug)]
 pub struct Switch {
     flights: Flights,
-    worker: WorkerHandle,
+    roster: Roster,
 }
 
 impl Switch {
-    pub(crate) fn new(flights: Flights, worker: WorkerHandle) -> Self {
-        Self { flights, worker }
+    pub(crate) fn new(flights: Flights, roster: Roster) -> Self {
+        Self { flights, roster }
     }
 
     /// Whether requests are taken.
@@ -31,8 +30,8 @@ impl Switch {
         self.flights.set(Door::Open);
     }
 
-    /// Takes nothing new, lets running answers end for a while, and unloads the worker; returns once its
-    /// process is gone, or at once when the service is turned on again meanwhile.
+    /// Takes nothing new, lets running answers end for a while, and unloads the workers; returns once their
+    /// processes are gone, or at once when the service is turned on again meanwhile.
     pub async fn turn_off(&self) {
         self.flights.set(Door::Stopped);
         tokio::select! {
@@ -40,7 +39,10 @@ impl Switch {
             () = tokio::time::sleep(LET_END) => tracing::warn!("answers still running are ended"),
             () = self.flights.door_left(Door::Stopped) => return,
         }
-        if let Err(error) = self.worker.unload(true).await {
+        let benches = self.roster.iter().filter_map(Served::known_bench);
+        let unloads =
+            futures::future::join_all(benches.map(|bench| async move { bench.worker.unload(true).await }));
+        for error in unloads.await.into_iter().filter_map(Result::err) {
             tracing::warn!(%error, "worker was not unloaded");
         }
     }

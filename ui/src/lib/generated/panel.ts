@@ -10,6 +10,10 @@ service: ServiceView,
  */
 profile: ProfileView, 
 /**
+ * Every model that can be asked for, the default first.
+ */
+profiles: Array<ServedView>, 
+/**
  * What runs and what waits.
  */
 queue: QueueView, 
@@ -128,6 +132,28 @@ next_start_at: number | null,
  */
 idle_unload_s: number | null, };
 
+export type ServedView = { 
+/**
+ * Its own name.
+ */
+id: string, 
+/**
+ * Name clients send as `model`.
+ */
+model_id: string, 
+/**
+ * Its state.
+ */
+state: "unavailable" | "unloaded" | "starting" | "loading" | "ready" | "busy" | "stopping" | "backoff" | "failed" | "closed", 
+/**
+ * Why it cannot answer, and what to do about it.
+ */
+hindrance: string | null, 
+/**
+ * Requests that wait for it.
+ */
+waiting: number, };
+
 export type QueueView = { 
 /**
  * Whether a request runs.
@@ -137,6 +163,10 @@ running: boolean,
  * Requests waiting behind it.
  */
 waiting: number, 
+/**
+ * When each waiting one arrived, the next to run first.
+ */
+waiting_since: Array<number>, 
 /**
  * Most that may wait.
  */

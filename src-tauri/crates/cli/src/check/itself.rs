@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hangar_config::{Home, Profile};
 use hangar_provision::Resources;
-use hangar_server::{RuntimeLauncher, limits, load_order};
+use hangar_server::{RuntimeLauncher, limits, load_order, model_dir};
 use hangar_supervisor::WorkerHandle;
 use tokio::time::Instant;
 
@@ -19,7 +19,7 @@ pub(crate) async fn check_self(options: &CheckSelf) -> Result<ExitCode, Failure>
     let home = place::home()?;
     let resources = Resources::locate()?;
     let canaries = canary::read(&resources.pocket_dir().join("canary"))?;
-    let worker = spawn(&home, &pocket(&home)?, resources);
+    let worker = spawn(&home, &pocket(&home)?, resources)?;
     let mut rows = Vec::with_capacity(canaries.len());
     for canary in &canaries {
         let begun = Instant::now();
@@ -39,10 +39,10 @@ fn pocket(home: &Home) -> Result<Profile, Failure> {
 }
 
 /// A worker of this command's own.
-fn spawn(home: &Home, profile: &Profile, resources: Resources) -> WorkerHandle {
-    let order = load_order(&resources, profile);
+fn spawn(home: &Home, profile: &Profile, resources: Resources) -> Result<WorkerHandle, Failure> {
+    let order = load_order(&model_dir(&resources, profile)?, profile);
     let launcher = Arc::new(RuntimeLauncher::new(resources, home, profile));
-    WorkerHandle::spawn(limits(&profile.worker), order, launcher)
+    Ok(WorkerHandle::spawn(limits(&profile.worker), order, launcher))
 }
 
 fn row(canary: &canary::Canary, found: Result<talk::Found, String>, ms: u64) -> Row {

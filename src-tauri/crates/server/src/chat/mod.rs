@@ -3,7 +3,10 @@
 mod harmless;
 mod message;
 mod request;
+mod room;
 mod serve;
+mod still;
+mod talk;
 mod wire;
 
 pub(crate) use serve::complete;

@@ -33,10 +33,28 @@ pub(crate) enum TokenLimit {
     Default(u32),
 }
 
-/// Reads a request for the served profile.
+/// The model that is asked for, by any of its names; a missing one means the default, which is friendlier to a
+/// person with curl than a refusal.
 ///
-/// A missing `model` means the served one, which is friendlier to a person with curl than a refusal. Messages
-/// may come in any order of roles and end with any of them: real agents send several user messages in a row,
+/// # Errors
+/// [`ApiError`] when the body or the name is of another kind.
+pub(crate) fn model(body: &Value) -> Result<Option<&str>, ApiError> {
+    let root = Field::root(body);
+    root.object("a JSON object")?;
+    if let Some(model) = root.get("model") {
+        model.text("the name of a model")?;
+    }
+    Ok(body.get("model").and_then(Value::as_str))
+}
+
+/// Whether a stream is asked for, in a body that may be wrong elsewhere.
+pub(crate) fn wants_stream(body: &Value) -> bool {
+    body.get("stream").and_then(Value::as_bool) == Some(true)
+}
+
+/// Reads a request for a profile.
+///
+/// Messages may come in any order of roles and end with any of them: real agents send several user messages in a row,
 /// and system messages alone. After a last message of the assistant the model says something more.
 ///
 /// # Errors
@@ -44,7 +62,6 @@ pub(crate) enum TokenLimit {
 pub(crate) fn read(body: &Value, profile: &Profile) -> Result<ChatRequest, ApiError> {
     let root = Field::root(body);
     root.object("a JSON object")?;
-    check_model(&root, profile)?;
     let messages = message::read_all(&root.require("messages", "an array of messages")?)?;
     harmless::check(&root)?;
     let stream = root.get("stream").map_or(Ok(false), |field| field.flag())?;
@@ -62,18 +79,6 @@ pub(crate) fn read(body: &Value, profile: &Profile) -> Result<ChatRequest, ApiEr
         limit: read_limit(&root, profile)?,
         sampling: read_sampling(&root, profile)?,
     })
-}
-
-fn check_model(root: &Field<'_>, profile: &Profile) -> Result<(), ApiError> {
-    let Some(model) = root.get("model") else {
-        return Ok(());
-    };
-    let asked = model.text("the name of a model")?;
-    if asked == profile.model_id {
-        return Ok(());
-    }
-    let asked = asked.chars().take(100).collect();
-    Err(ApiError::ModelNotFound { asked, known: profile.model_id.clone() })
 }
 
 fn read_limit(root: &Field<'_>, profile: &Profile) -> Result<TokenLimit, ApiError> {

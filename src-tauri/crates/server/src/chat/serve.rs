@@ -1,84 +1,74 @@
-//! `POST /v1/chat/completions`: from body to answer.
+//! `POST /v1/chat/completions`: from body to a request that is admitted.
 
-use std::convert::Infallible;
-
-use axum::Json;
-use axum::body::{Body, Bytes};
+use axum::Extension;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderValue, header};
+use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
-use hangar_gemma::{Answer, Conversation, Delta, Piece as Told, Stop, Thinking};
-use hangar_protocol::{FinishReason, Finished, Group, Piece, Prompt, Segment, WorkerFault};
-use hangar_supervisor::{DispatchError, Job, Reply, ReplyEvent, Start};
-use tokio::time::Instant;
-use tracing::{Instrument, Span};
+use hangar_gemma::{Conversation, Thinking};
+use hangar_protocol::{Group, Prompt, Segment};
+use hangar_supervisor::Job;
 
 use super::request::{self, ChatRequest, TokenLimit};
-use super::wire::{self, Completion, Ending, Envelope, News};
-use crate::app::{App, unix_seconds};
+use super::room::answer_tokens;
+use super::talk::Talk;
+use crate::app::App;
 use crate::error::{ApiError, from_dispatch};
-use crate::flight::Flight;
-use crate::{body, ident, json};
+use crate::ident::RequestIdent;
+use crate::receipts::Draft;
+use crate::routes::CHAT;
+use crate::tokens::PromptSize;
+use crate::{body, json};
 
-/// Answers one request, whole or as a stream.
-pub(crate) async fn complete(State(app): State<App>, request: Request) -> Result<Response, ApiError> {
-    let arrived = Instant::now();
+/// Answers one request, whole or as a stream; whatever becomes of it, its receipt is kept.
+pub(crate) async fn complete(
+    State(app): State<App>,
+    Extension(id): Extension<RequestIdent>,
+    request: Request,
+) -> Response {
+    let mut draft = app.receipts.begin(&id, CHAT);
+    match admit(&app, request, &mut draft).await {
+        Ok((wanted, talk)) if wanted.stream => talk.stream(draft, wanted.include_usage),
+        Ok((_, talk)) => talk.whole(draft).await,
+        Err(error) => {
+            draft.refused(&error, None);
+            error.into_response()
+        }
+    }
+}
+
+/// Everything that can be refused with a status: what was sent, for which model, its length, a full queue. What
+/// takes longer than that, the wait for a turn, a load, reading the prompt, comes after.
+async fn admit(app: &App, request: Request, draft: &mut Draft) -> Result<(ChatRequest, Talk), ApiError> {
     drop(app.flights.begin()?);
     let (parts, content) = request.into_parts();
     let bytes = body::read(content, app.settings.server.max_body_bytes).await?;
     // Only now is there an answer to wait for: a body that never ends must not hold up the service's end.
     let flight = app.flights.begin()?;
-    let wanted = request::read(&json::parse(&bytes)?, app.settings.profiles.default_profile())?;
+    let value = json::parse(&bytes)?;
     drop(bytes);
+    let served = app.roster.find(request::model(&value)?)?;
+    let profile = served.profile();
+    draft.asks(served.id(), &profile.model_id, request::wants_stream(&value));
+    let wanted = request::read(&value, profile)?;
+    drop(value);
     let prompt = render(&wanted)?;
-    let (start, reply) = begin(&app, &wanted, prompt)
+    let bench = served.bench().map_err(|why| why.error(profile))?;
+    let (TokenLimit::Named(most) | TokenLimit::Default(most)) = wanted.limit;
+    let window_tokens = profile.context_window_tokens;
+    let (prompt, size) = bench.tokens.measure(prompt, window_tokens, most).await;
+    let max_tokens = answer_tokens(wanted.limit, size, window_tokens)?;
+    let job = Job { prompt, sampling: wanted.sampling.clone(), max_tokens };
+    let reply = bench
+        .worker
+        .generate(job)
         .await
-        .map_err(|error| overflow_as_asked(from_dispatch(&error, &app.flights), &parts.headers))?;
-    let envelope = Envelope {
-        id: format!("chatcmpl-{}", ident::random(29)),
-        created: unix_seconds(),
-        model: app.settings.profiles.default_profile().model_id.clone(),
+        .map_err(|error| overflow_as_asked(from_dispatch(&error, served.pace()), &parts.headers))?;
+    let prompt_tokens = match size {
+        PromptSize::Exactly(tokens) => Some(tokens),
+        PromptSize::AtMost(_) | PromptSize::AtLeast(_) | PromptSize::Unknown => None,
     };
-    let talk = Talk { app, arrived, start, reply, answer: Answer::default(), next: None, flight, envelope };
-    if wanted.stream { Ok(talk.stream(wanted.include_usage)) } else { talk.whole().await }
-}
-
-/// Hands the prompt to the worker and waits until it is accepted, so that a refusal still has a status.
-async fn begin(app: &App, wanted: &ChatRequest, prompt: Prompt) -> Result<(Start, Reply), DispatchError> {
-    let (max_tokens, is_ours) = match wanted.limit {
-        TokenLimit::Named(tokens) => (tokens, false),
-        TokenLimit::Default(tokens) => (tokens, true),
-    };
-    let job = |prompt, max_tokens| Job { prompt, sampling: wanted.sampling.clone(), max_tokens };
-    let first = accepted(app.worker.generate(job(prompt.clone(), max_tokens)).await?).await;
-    match first {
-        // Nobody asked for that many tokens: ask for what the prompt leaves.
-        Err(DispatchError::Fault(WorkerFault::ContextLengthExceeded {
-            prompt_tokens,
-            window_tokens,
-            ..
-        })) if is_ours && prompt_tokens < window_tokens => {
-            let fits = job(prompt, window_tokens - prompt_tokens);
-            accepted(app.worker.generate(fits).await?).await
-        }
-        Ok(_) | Err(_) => first,
-    }
-}
-
-async fn accepted(mut reply: Reply) -> Result<(Start, Reply), DispatchError> {
-    loop {
-        match reply.events.recv().await {
-            Some(ReplyEvent::Queued { .. } | ReplyEvent::Loading(_) | ReplyEvent::Progress(_)) => {}
-            Some(ReplyEvent::Accepted(start)) => return Ok((start, reply)),
-            Some(ReplyEvent::Failed { error, .. }) => return Err(error),
-            Some(ReplyEvent::Pieces(_) | ReplyEvent::Finished { .. } | ReplyEvent::Probed(_)) => {
-                return Err(DispatchError::Fault(WorkerFault::Engine {
-                    what: "an answer without a beginning".to_owned(),
-                }));
-            }
-            None => return Err(DispatchError::ShuttingDown),
-        }
-    }
+    let talk = Talk::new(served.clone(), flight, reply, prompt_tokens, app.still_here_after);
+    Ok((wanted, talk))
 }
 
 fn render(wanted: &ChatRequest) -> Result<Prompt, ApiError> {
@@ -106,157 +96,4 @@ fn overflow_as_asked(mut error: ApiError, headers: &HeaderMap) -> ApiError {
         *as_429 = headers.get("x-hangar-overflow").is_some_and(|value| value.as_bytes() == b"429");
     }
     error
-}
-
-/// An accepted answer on its way; dropping it cancels the request.
-struct Talk {
-    app: App,
-    arrived: Instant,
-    start: Start,
-    reply: Reply,
-    answer: Answer,
-    /// What comes after the text that was held back until the end.
-    next: Option<Turn>,
-    flight: Flight,
-    envelope: Envelope,
-}
-
-/// What the next event of the worker means for the client.
-enum Turn {
-    Text(String),
-    End(Ending),
-    Broken(ApiError),
-}
-
-impl Talk {
-    async fn whole(mut self) -> Result<Response, ApiError> {
-        let mut content = String::new();
-        loop {
-            match self.hear().await {
-                Turn::Text(text) => content.push_str(&text),
-                Turn::End(ending) => {
-                    let mut response =
-                        Json(Completion::new(&self.envelope, &content, &ending)).into_response();
-                    response
-                        .headers_mut()
-                        .insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-                    return Ok(response);
-                }
-                Turn::Broken(error) => return Err(error),
-            }
-        }
-    }
-
-    fn stream(self, include_usage: bool) -> Response {
-        // The body is written after the request's own span has been left.
-        let span = Span::current();
-        let events = futures::stream::unfold(Some((self, true)), move |state| {
-            let next = async move {
-                let (mut talk, is_first) = state?;
-                if is_first {
-                    let event = wire::event(&talk.envelope, News::Role, include_usage);
-                    return Some((event, Some((talk, false))));
-                }
-                let (event, goes_on) = talk.next_event(include_usage).await;
-                Some((event, goes_on.then_some((talk, false))))
-            };
-            next.instrument(span.clone())
-        });
-        let events = futures::StreamExt::map(events, |event| Ok::<_, Infallible>(Bytes::from(event)));
-        let headers = [
-            (header::CONTENT_TYPE, "text/event-stream"),
-            (header::CACHE_CONTROL, "no-store"),
-            (header::HeaderName::from_static("x-accel-buffering"), "no"),
-            // A stream that breaks off has to end its connection, and its head is sent before that is known.
-            (header::CONNECTION, "close"),
-        ];
-        (headers, Body::from_stream(events)).into_response()
-    }
-
-    /// The next event to send, and whether more follow.
-    async fn next_event(&mut self, include_usage: bool) -> (String, bool) {
-        let heard = match tokio::time::timeout(self.app.still_here_after, self.hear()).await {
-            Ok(heard) => heard,
-            Err(_) => return (wire::event(&self.envelope, News::StillHere, include_usage), true),
-        };
-        match heard {
-            Turn::Text(text) => (wire::event(&self.envelope, News::Text(&text), include_usage), true),
-            Turn::End(ending) => {
-                let mut last = wire::event(&self.envelope, News::Finish(ending.finish_reason), include_usage);
-                if include_usage {
-                    last.push_str(&wire::usage_event(&self.envelope, &ending));
-                }
-                last.push_str(&wire::data("[DONE]"));
-                (last, false)
-            }
-            Turn::Broken(error) => (wire::data(&error.stream_json()), false),
-        }
-    }
-
-    /// Waits for something a client gets to see. Cancel-safe: nothing is taken from the worker and lost.
-    async fn hear(&mut self) -> Turn {
-        if let Some(turn) = self.next.take() {
-            return turn;
-        }
-        loop {
-            match self.reply.events.recv().await {
-                Some(ReplyEvent::Pieces(pieces)) => {
-                    let deltas = pieces.iter().flat_map(|piece| self.answer.push(heard(piece)));
-                    let text: String = deltas.filter_map(Delta::into_text).collect();
-                    if !text.is_empty() {
-                        return Turn::Text(text);
-                    }
-                }
-                Some(ReplyEvent::Finished { finished, .. }) => {
-                    let end = self.ended(&finished);
-                    let stop = match finished.reason {
-                        FinishReason::Stop | FinishReason::Cancelled => Stop::Ended,
-                        FinishReason::StopText => Stop::StopText,
-                        FinishReason::Length => Stop::Length,
-                    };
-                    let held = std::mem::take(&mut self.answer).finish(stop).deltas;
-                    let text: String = held.into_iter().filter_map(Delta::into_text).collect();
-                    if text.is_empty() {
-                        return end;
-                    }
-                    self.next = Some(end);
-                    return Turn::Text(text);
-                }
-                Some(ReplyEvent::Failed { error, .. }) => return self.broken(&error),
-                Some(
-                    ReplyEvent::Queued { .. }
-                    | ReplyEvent::Loading(_)
-                    | ReplyEvent::Progress(_)
-                    | ReplyEvent::Accepted(_)
-                    | ReplyEvent::Probed(_),
-                ) => {}
-                None => return self.broken(&DispatchError::ShuttingDown),
-            }
-        }
-    }
-
-    fn ended(&self, finished: &Finished) -> Turn {
-        let total_ms = self.arrived.elapsed().as_secs_f64() * 1000.0;
-        let Some(ending) = Ending::new(self.start, finished, total_ms) else {
-            return self.broken(&DispatchError::Cancelled);
-        };
-        self.flight.took(finished.timings.prefill_ms + finished.timings.generation_ms);
-        let (prompt_tokens, completion_tokens) = ending.counts();
-        let answer = &self.envelope.id;
-        tracing::info!(%answer, prompt_tokens, completion_tokens, finish = ending.finish_reason, total_ms = total_ms.round(), "answered");
-        Turn::End(ending)
-    }
-
-    fn broken(&self, error: &DispatchError) -> Turn {
-        let error = from_dispatch(error, &self.app.flights);
-        tracing::warn!(answer = %self.envelope.id, code = error.code().word(), "an answer broke off");
-        Turn::Broken(error)
-    }
-}
-
-fn heard(piece: &Piece) -> Told<'_> {
-    match piece {
-        Piece::Text { text } | Piece::Scored { text, .. } => Told::Text(text),
-        Piece::Control { token } => Told::Control(token),
-    }
 }

@@ -4,7 +4,9 @@ use hangar_protocol::{FinishReason, Finished};
 use hangar_supervisor::Start;
 use serde::Serialize;
 
-use crate::views::Memory;
+use crate::views::{Memory, rounded_ms as rounded};
+
+pub(crate) use super::still::Still;
 
 /// What stays the same in every part of one answer.
 #[derive(Clone, Debug)]
@@ -145,8 +147,9 @@ pub(crate) enum News<'a> {
     Role,
     /// More text.
     Text(&'a str),
-    /// Nothing new; some clients count silence as death, and comments as silence.
-    StillHere,
+    /// Nothing new, and how far it is until there is text; some clients count silence as death, and comments as
+    /// silence.
+    StillHere(Option<Still>),
     /// Why it ended.
     Finish(&'static str),
 }
@@ -162,6 +165,8 @@ struct Chunk<'a> {
     usage: Option<Option<&'a Usage>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     metrics: Option<&'a Metrics>,
+    #[serde(flatten)]
+    still: Option<Still>,
 }
 
 #[derive(Serialize)]
@@ -182,19 +187,20 @@ struct Delta<'a> {
 
 /// One event with news; `include_usage` announces the counts that come at the end.
 pub(crate) fn event(envelope: &Envelope, news: News<'_>, include_usage: bool) -> String {
-    let (delta, finish_reason) = match news {
-        News::Role => (Delta { role: Some("assistant"), content: Some("") }, None),
-        News::Text(text) => (Delta { content: Some(text), ..Delta::default() }, None),
-        News::StillHere => (Delta::default(), None),
-        News::Finish(reason) => (Delta::default(), Some(reason)),
+    let (delta, finish_reason, still) = match news {
+        News::Role => (Delta { role: Some("assistant"), content: Some("") }, None, None),
+        News::Text(text) => (Delta { content: Some(text), ..Delta::default() }, None, None),
+        News::StillHere(still) => (Delta::default(), None, still),
+        News::Finish(reason) => (Delta::default(), Some(reason), None),
     };
     let choices = [ChunkChoice { index: 0, delta, logprobs: None, finish_reason }];
-    chunk(envelope, &choices, include_usage.then_some(None), None)
+    chunk(envelope, &choices, Figures { usage: include_usage.then_some(None), still, ..Figures::default() })
 }
 
 /// The event with the counts.
 pub(crate) fn usage_event(envelope: &Envelope, ending: &Ending) -> String {
-    chunk(envelope, &[], Some(Some(&ending.usage)), Some(&ending.metrics))
+    let (usage, metrics) = (Some(Some(&ending.usage)), Some(&ending.metrics));
+    chunk(envelope, &[], Figures { usage, metrics, still: None })
 }
 
 /// One event around a JSON text.
@@ -202,12 +208,16 @@ pub(crate) fn data(json: &str) -> String {
     format!("data: {json}\n\n")
 }
 
-fn chunk(
-    envelope: &Envelope,
-    choices: &[ChunkChoice<'_>],
-    usage: Option<Option<&Usage>>,
-    metrics: Option<&Metrics>,
-) -> String {
+/// What a chunk says besides its choices.
+#[derive(Default)]
+struct Figures<'a> {
+    usage: Option<Option<&'a Usage>>,
+    metrics: Option<&'a Metrics>,
+    still: Option<Still>,
+}
+
+fn chunk(envelope: &Envelope, choices: &[ChunkChoice<'_>], figures: Figures<'_>) -> String {
+    let Figures { usage, metrics, still } = figures;
     let chunk = Chunk {
         id: &envelope.id,
         object: "chat.completion.chunk",
@@ -216,13 +226,10 @@ fn chunk(
         choices,
         usage,
         metrics,
+        still,
     };
     // Strings and finite numbers always have a JSON form.
     data(&serde_json::to_string(&chunk).unwrap_or_default())
-}
-
-fn rounded(time_ms: f64) -> f64 {
-    if time_ms.is_finite() { (time_ms * 1000.0).round() / 1000.0 } else { 0.0 }
 }
 
 #[cfg(test)]
@@ -264,7 +271,13 @@ mod tests {
     #[test]
     fn a_stream_with_usage_has_the_shape_clients_know() {
         let envelope = envelope();
-        let news = [News::Role, News::Text("a\n\"b\""), News::StillHere, News::Finish("stop")];
+        let news = [
+            News::Role,
+            News::Text("a\n\"b\""),
+            News::StillHere(Some(Still::new(Some(30)))),
+            News::StillHere(None),
+            News::Finish("stop"),
+        ];
         let mut stream: String = news.iter().map(|news| event(&envelope, *news, true)).collect();
         stream.push_str(&usage_event(&envelope, &ending()));
         stream.push_str(&data("[DONE]"));

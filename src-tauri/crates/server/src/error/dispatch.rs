@@ -4,18 +4,18 @@ use hangar_protocol::WorkerFault;
 use hangar_supervisor::{Cause, DispatchError};
 
 use super::ApiError;
-use crate::flight::Flights;
+use crate::pace::Pace;
 
 const RESTART: &str = "Then restart the worker: POST /admin/worker/restart";
 
 /// Translates a failure; what a client must not see is logged here, once.
-pub(crate) fn from_dispatch(error: &DispatchError, flights: &Flights) -> ApiError {
+pub(crate) fn from_dispatch(error: &DispatchError, pace: &Pace) -> ApiError {
     match error {
-        DispatchError::WorkerBusy => ApiError::WorkerBusy { retry_after_s: flights.retry_after_s(1) },
-        DispatchError::UnloadRefused => ApiError::UnloadRefused { retry_after_s: flights.retry_after_s(1) },
+        DispatchError::WorkerBusy => ApiError::WorkerBusy { retry_after_s: pace.retry_after_s(1) },
+        DispatchError::UnloadRefused => ApiError::UnloadRefused { retry_after_s: pace.retry_after_s(1) },
         DispatchError::QueueFull { depth } => ApiError::QueueFull {
             depth: *depth,
-            retry_after_s: flights.retry_after_s(depth.saturating_add(1)),
+            retry_after_s: pace.retry_after_s(depth.saturating_add(1)),
             as_429: false,
         },
         DispatchError::QueueTimeout { limit_ms } => ApiError::Timeout {
@@ -113,7 +113,7 @@ fn faulted(fault: &WorkerFault) -> ApiError {
         WorkerFault::ContextLengthExceeded { prompt_tokens, max_tokens, window_tokens } => {
             ApiError::ContextLengthExceeded {
                 prompt_tokens: *prompt_tokens,
-                max_tokens: *max_tokens,
+                answer_tokens: Some(*max_tokens),
                 window_tokens: *window_tokens,
             }
         }
@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     fn word(error: DispatchError) -> &'static str {
-        from_dispatch(&error, &Flights::new()).code().word()
+        from_dispatch(&error, &Pace::default()).code().word()
     }
 
     #[test]
@@ -208,7 +208,7 @@ mod tests {
             DispatchError::WorkerFailed { cause: cause.clone() },
             DispatchError::WorkerNotReady { cause, retry_ms: None },
         ] {
-            assert!(!from_dispatch(&error, &Flights::new()).to_string().contains("secret"));
+            assert!(!from_dispatch(&error, &Pace::default()).to_string().contains("secret"));
         }
     }
 }

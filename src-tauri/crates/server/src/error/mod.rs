@@ -37,14 +37,13 @@ pub enum ApiError {
     /// Prompt and answer do not fit the window.
     #[error(
         "This model's maximum context length is {window_tokens} tokens. However, your messages resulted in \
-         {prompt_tokens} tokens, and {max_tokens} were requested for the answer. Please reduce the length of \
-         the messages or max_tokens."
+         {prompt_tokens} tokens{}", what_to_shorten(*answer_tokens)
     )]
     ContextLengthExceeded {
-        /// Tokens of the prompt.
+        /// Tokens of the prompt; a lower bound where it is far too long.
         prompt_tokens: u32,
-        /// Tokens asked for.
-        max_tokens: u32,
+        /// Tokens asked for, where the client named them.
+        answer_tokens: Option<u32>,
         /// The window.
         window_tokens: u32,
     },
@@ -58,6 +57,12 @@ pub enum ApiError {
         asked: String,
         /// The names there are.
         known: String,
+    },
+    /// No receipt of that id is kept.
+    #[error("There is no receipt of the request {id:?}. The last 200 are at GET /admin/requests.")]
+    ReceiptNotFound {
+        /// The id, shortened.
+        id: String,
     },
     /// No such path.
     #[error("There is no {path:?} here. GET /v1/models and POST /v1/chat/completions are.")]
@@ -110,6 +115,14 @@ pub enum ApiError {
         param: String,
         /// The modality.
         modality: &'static str,
+    },
+    /// A profile whose backend this build does not have.
+    #[error("{model} needs the backend {backend}, which is not there yet. Ask for another model.")]
+    UnsupportedBackend {
+        /// The model.
+        model: String,
+        /// Its backend.
+        backend: &'static str,
     },
     /// A defect of ours; details are in the log.
     #[error("Something went wrong inside Hangar. The log says more.")]
@@ -179,11 +192,14 @@ impl ApiError {
             Self::ContextLengthExceeded { .. } => ErrorCode::ContextLengthExceeded,
             Self::Forbidden(_) => ErrorCode::Forbidden,
             Self::ModelNotFound { .. } => ErrorCode::ModelNotFound,
-            Self::PathNotFound { .. } | Self::MethodNotFound { .. } => ErrorCode::NotFound,
+            Self::ReceiptNotFound { .. } | Self::PathNotFound { .. } | Self::MethodNotFound { .. } => {
+                ErrorCode::NotFound
+            }
             Self::WorkerBusy { .. } | Self::UnloadRefused { .. } => ErrorCode::WorkerBusy,
             Self::QueueFull { .. } => ErrorCode::QueueFull,
             Self::PayloadTooLarge { .. } => ErrorCode::PayloadTooLarge,
             Self::UnsupportedModality { .. } => ErrorCode::UnsupportedModality,
+            Self::UnsupportedBackend { .. } => ErrorCode::UnsupportedBackend,
             Self::Internal => ErrorCode::InternalError,
             Self::WorkerFailed { .. } => ErrorCode::WorkerFailed,
             Self::WorkerCrashed { .. } => ErrorCode::WorkerCrashed,
@@ -224,10 +240,11 @@ impl ApiError {
         match self {
             Self::BadRequest { param, .. } => param.as_deref(),
             Self::UnsupportedRequest { param, .. } | Self::UnsupportedModality { param, .. } => Some(param),
-            Self::ModelNotFound { .. } => Some("model"),
+            Self::ModelNotFound { .. } | Self::UnsupportedBackend { .. } => Some("model"),
             Self::ContextLengthExceeded { .. } => Some("messages"),
             Self::Forbidden(refusal) => refusal.header(),
-            Self::PathNotFound { .. }
+            Self::ReceiptNotFound { .. }
+            | Self::PathNotFound { .. }
             | Self::MethodNotFound { .. }
             | Self::WorkerBusy { .. }
             | Self::UnloadRefused { .. }
@@ -258,10 +275,12 @@ impl ApiError {
             | Self::ContextLengthExceeded { .. }
             | Self::Forbidden(_)
             | Self::ModelNotFound { .. }
+            | Self::ReceiptNotFound { .. }
             | Self::PathNotFound { .. }
             | Self::MethodNotFound { .. }
             | Self::PayloadTooLarge { .. }
             | Self::UnsupportedModality { .. }
+            | Self::UnsupportedBackend { .. }
             | Self::Internal
             | Self::WorkerFailed { .. }
             | Self::Stopped
@@ -303,6 +322,15 @@ impl IntoResponse for ApiError {
             headers.insert(header::ALLOW, HeaderValue::from_static(allowed));
         }
         response
+    }
+}
+
+fn what_to_shorten(answer_tokens: Option<u32>) -> String {
+    match answer_tokens {
+        None => ". Please reduce the length of the messages.".to_owned(),
+        Some(tokens) => format!(
+            ", and {tokens} were requested for the answer. Please reduce the length of the messages or max_tokens."
+        ),
     }
 }
 

@@ -11,17 +11,23 @@ use crate::body;
 use crate::error::{ApiError, from_dispatch};
 use crate::flight::Door;
 use crate::json::{self, Field};
+use crate::routes::chosen::Chosen;
+use crate::views::gigabytes;
 
 /// Largest body of a command.
 const COMMAND_BODY_BYTES: usize = 64 * 1024;
 
-/// Answer to an unload.
+/// Answer to an unload; memory is null where it could not be measured.
 #[derive(Debug, Serialize)]
 pub(crate) struct UnloadDone {
     ok: bool,
     action: &'static str,
+    profile: String,
     state: StateWord,
     pid: Option<u32>,
+    old_pid: Option<u32>,
+    resident_before_gb: Option<f64>,
+    freed_gb: Option<f64>,
 }
 
 /// Answer to a restart.
@@ -29,32 +35,58 @@ pub(crate) struct UnloadDone {
 pub(crate) struct RestartDone {
     ok: bool,
     action: &'static str,
+    profile: String,
     old_pid: Option<u32>,
     new_pid: Option<u32>,
     startup_ms: u64,
 }
 
-/// `POST /admin/worker/unload`
-pub(crate) async fn unload(State(app): State<App>, content: Body) -> Result<Json<UnloadDone>, ApiError> {
+/// `POST /admin/worker/unload`: answered once the process is gone.
+pub(crate) async fn unload(
+    State(app): State<App>,
+    Chosen(served): Chosen,
+    content: Body,
+) -> Result<Json<UnloadDone>, ApiError> {
     let bytes = body::read(content, COMMAND_BODY_BYTES).await?;
     let force = wants_force(&bytes)?;
     if app.flights.door() == Door::Ending {
         return Err(ApiError::ShuttingDown);
     }
-    app.worker.unload(force).await.map_err(|error| from_dispatch(&error, &app.flights))?;
-    let snapshot = app.worker.snapshot();
-    Ok(Json(UnloadDone { ok: true, action: "unload", state: snapshot.state, pid: snapshot.pid }))
+    let done = match served.known_bench() {
+        Some(bench) => {
+            let unloaded = bench.worker.unload(force).await;
+            Some(unloaded.map_err(|error| from_dispatch(&error, served.pace()))?)
+        }
+        // One that was never made has nothing to unload.
+        None => None,
+    };
+    let snapshot = served.snapshot();
+    Ok(Json(UnloadDone {
+        ok: true,
+        action: "unload",
+        profile: served.id().to_owned(),
+        state: snapshot.state,
+        pid: snapshot.pid,
+        old_pid: done.and_then(|done| done.old_pid),
+        resident_before_gb: done.and_then(|done| done.resident_before_bytes).map(gigabytes),
+        freed_gb: done.and_then(|done| done.freed_bytes).map(gigabytes),
+    }))
 }
 
-/// `POST /admin/worker/restart`
-pub(crate) async fn restart(State(app): State<App>) -> Result<Json<RestartDone>, ApiError> {
+/// `POST /admin/worker/restart`: answered once the new worker is ready.
+pub(crate) async fn restart(
+    State(app): State<App>,
+    Chosen(served): Chosen,
+) -> Result<Json<RestartDone>, ApiError> {
     match app.flights.door() {
         Door::Open => {}
         door @ (Door::Stopped | Door::Ending) => return Err(door.into()),
     }
-    let done = app.worker.restart().await.map_err(|error| from_dispatch(&error, &app.flights))?;
+    let bench = served.bench().map_err(|why| why.error(served.profile()))?;
+    let done = bench.worker.restart().await.map_err(|error| from_dispatch(&error, served.pace()))?;
     let (old_pid, new_pid, startup_ms) = (done.old_pid, done.new_pid, done.startup_ms);
-    Ok(Json(RestartDone { ok: true, action: "restart", old_pid, new_pid, startup_ms }))
+    let profile = served.id().to_owned();
+    Ok(Json(RestartDone { ok: true, action: "restart", profile, old_pid, new_pid, startup_ms }))
 }
 
 /// Answer to a switch.

@@ -1,8 +1,11 @@
 //! The routes other than chat.
 
 pub(crate) mod admin;
+pub(crate) mod chosen;
 pub(crate) mod events;
+pub(crate) mod metrics;
 pub(crate) mod page;
+pub(crate) mod receipts;
 pub(crate) mod state;
 
 use axum::extract::Request;
@@ -10,7 +13,7 @@ use axum::extract::Request;
 use crate::error::ApiError;
 
 /// Every path of the API with the methods it has; the router is built from the same paths.
-pub(crate) const PATHS: [(&str, &str); 10] = [
+pub(crate) const PATHS: [(&str, &str); 12] = [
     (HEALTH, "GET, HEAD"),
     (READY, "GET, HEAD"),
     (MODELS, "GET, HEAD"),
@@ -21,6 +24,8 @@ pub(crate) const PATHS: [(&str, &str); 10] = [
     (START_SERVICE, "POST"),
     (STOP_SERVICE, "POST"),
     (EVENTS, "GET, HEAD"),
+    (REQUESTS, "GET, HEAD"),
+    (METRICS, "GET, HEAD"),
 ];
 
 pub(crate) const HEALTH: &str = "/health";
@@ -32,6 +37,8 @@ pub(crate) const UNLOAD: &str = "/admin/worker/unload";
 pub(crate) const RESTART: &str = "/admin/worker/restart";
 pub(crate) const START_SERVICE: &str = "/admin/service/start";
 pub(crate) const STOP_SERVICE: &str = "/admin/service/stop";
+pub(crate) const REQUESTS: &str = "/admin/requests";
+pub(crate) const METRICS: &str = "/metrics";
 pub(crate) const EVENTS: &str = "/admin/events";
 
 /// Answers a path that is not there, or is there with another method.
@@ -40,7 +47,10 @@ pub(crate) async fn nothing_here(request: Request) -> ApiError {
 }
 
 fn refusal(method: &str, asked: &str) -> ApiError {
-    match PATHS.iter().find(|(path, _)| *path == asked) {
+    // A profile's own admin routes have the same methods.
+    let of_a_profile = asked.strip_prefix("/profiles/").and_then(|rest| rest.find('/').map(|at| &rest[at..]));
+    let asked_of_any = of_a_profile.filter(|path| path.starts_with("/admin/")).unwrap_or(asked);
+    match PATHS.iter().find(|(path, _)| *path == asked_of_any) {
         Some((path, allowed)) => {
             ApiError::MethodNotFound { method: method.chars().take(20).collect(), path, allowed }
         }
@@ -55,6 +65,8 @@ mod tests {
     #[test]
     fn a_wrong_method_is_told_the_right_one() {
         assert!(refusal("GET", CHAT).to_string().contains("POST"));
+        assert!(refusal("GET", "/profiles/e2b/admin/worker/unload").to_string().contains("POST"));
+        assert!(matches!(refusal("GET", "/profiles/e2b/health"), ApiError::PathNotFound { .. }));
         assert!(matches!(refusal("GET", "/v1/chat"), ApiError::PathNotFound { .. }));
     }
 }

@@ -9,6 +9,8 @@ use tokio::time::Instant;
 use crate::app::App;
 use crate::error::ApiError;
 use crate::flight::Door;
+use crate::routes::chosen::Chosen;
+use crate::served::{Look, Served};
 use crate::views::{Health, Models, Ready, Stats};
 
 /// `GET /health`
@@ -18,21 +20,22 @@ pub(crate) async fn health(State(app): State<App>) -> Json<Health> {
 
 /// `GET /ready`
 pub(crate) async fn ready(State(app): State<App>) -> Response {
-    let snapshot = app.worker.snapshot();
-    let ready = Ready::look(&app.settings, &snapshot, app.flights.door(), Instant::now());
+    let all: Vec<Look<'_>> = app.roster.iter().map(Served::look).collect();
+    let ready = Ready::look(&app.roster.default().look(), &all, app.flights.door(), Instant::now());
     let status = if ready.is_ok() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     (status, Json(ready)).into_response()
 }
 
 /// `GET /v1/models`
 pub(crate) async fn models(State(app): State<App>) -> Result<Json<Models>, ApiError> {
+    let all: Vec<Look<'_>> = app.roster.iter().map(Served::look).collect();
     match app.flights.door() {
-        Door::Open => Ok(Json(Models::look(&app.settings, &app.worker.snapshot(), app.started_at))),
+        Door::Open => Ok(Json(Models::look(&all, app.started_at))),
         door @ (Door::Stopped | Door::Ending) => Err(door.into()),
     }
 }
 
-/// `GET /admin/stats`
-pub(crate) async fn stats(State(app): State<App>) -> Json<Stats> {
-    Json(Stats::look(&app.settings, app.port, &app.worker.snapshot(), Instant::now()))
+/// `GET /admin/stats`, of one profile.
+pub(crate) async fn stats(State(app): State<App>, Chosen(served): Chosen) -> Json<Stats> {
+    Json(Stats::look(&app.settings, app.port, &served.look(), Instant::now()))
 }

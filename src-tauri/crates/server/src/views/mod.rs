@@ -1,26 +1,31 @@
 //! What the state routes answer, computed from one snapshot: nothing here waits for a worker.
 
+mod modalities;
 mod panel;
 mod stats;
 
-use hangar_config::Settings;
+use std::collections::BTreeMap;
+
 use hangar_protocol::MemoryUse;
-use hangar_supervisor::{Cause, Snapshot, StateWord};
-use serde::Serialize;
+use hangar_supervisor::{Cause, StateWord};
+use serde::{Serialize, Serializer};
 use tokio::time::Instant;
 
 use crate::flight::Door;
+use crate::served::Look;
 
+use modalities::Modalities;
 pub(crate) use panel::{Fixed, Readings};
-pub use panel::{HostedBy, MemoryView, PanelSnapshot, ProfileView, QueueView, RequestsView, ServiceView};
+pub use panel::{
+    HostedBy, MemoryView, PanelSnapshot, ProfileView, QueueView, RequestsView, ServedState, ServedView,
+    ServiceView,
+};
 pub(crate) use stats::Stats;
 
 /// What the service calls itself in `/health` and `/ready`.
 pub const SERVICE: &str = "hangar";
 /// Version of this build.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
-/// The backend that answers token by token, as configurations name it.
-const BACKEND: &str = "mlx_vlm_turboquant";
 
 /// `GET /health`.
 #[derive(Debug, Serialize)]
@@ -37,7 +42,7 @@ impl Health {
     }
 }
 
-/// `GET /ready`.
+/// `GET /ready`; the first profile is the default, and the answer is about it.
 #[derive(Debug, Serialize)]
 pub(crate) struct Ready {
     ok: bool,
@@ -48,12 +53,14 @@ pub(crate) struct Ready {
     cold_load_acceptable: bool,
     worker: Worker,
     modalities: Modalities,
+    profiles: BTreeMap<String, Worker>,
 }
 
 impl Ready {
-    pub(crate) fn look(settings: &Settings, snapshot: &Snapshot, door: Door, now: Instant) -> Self {
-        let reach = reach(settings, snapshot);
+    pub(crate) fn look(default: &Look<'_>, all: &[Look<'_>], door: Door, now: Instant) -> Self {
+        let reach = reach(default);
         let accepting = door == Door::Open && reach != Reach::Never;
+        let each = |look: &Look<'_>| (look.profile.id.as_str().to_owned(), Worker::look(look, now));
         Self {
             ok: accepting,
             service: SERVICE,
@@ -61,8 +68,9 @@ impl Ready {
             actively_ready: accepting && reach == Reach::Now,
             cold_load_expected: accepting && reach == Reach::AfterLoad,
             cold_load_acceptable: accepting,
-            worker: Worker::look(settings, snapshot, now),
-            modalities: Modalities::look(snapshot),
+            worker: Worker::look(default, now),
+            modalities: Modalities::look(default),
+            profiles: all.iter().map(each).collect(),
         }
     }
 
@@ -74,7 +82,7 @@ impl Ready {
 
 #[derive(Debug, Serialize)]
 struct Worker {
-    state: StateWord,
+    state: ServedState,
     loaded: bool,
     model_id: String,
     pid: Option<u32>,
@@ -91,20 +99,21 @@ struct Worker {
 }
 
 impl Worker {
-    fn look(settings: &Settings, snapshot: &Snapshot, now: Instant) -> Self {
+    fn look(look: &Look<'_>, now: Instant) -> Self {
+        let (snapshot, worker) = (&look.snapshot, &look.profile.worker);
         let until = snapshot.cooldown_until.map(|until| until.saturating_duration_since(now));
         let idle = snapshot.idle_since.map(|since| now.saturating_duration_since(since));
         Self {
-            state: snapshot.state,
-            loaded: reach(settings, snapshot) == Reach::Now,
-            model_id: settings.profiles.default_profile().model_id.clone(),
+            state: look.state(),
+            loaded: reach(look) == Reach::Now,
+            model_id: look.profile.model_id.clone(),
             pid: snapshot.pid,
-            last_error: snapshot.last_failure.as_ref().map(explained),
+            last_error: look.hindrance().or_else(|| snapshot.last_failure.as_ref().map(explained)),
             last_failure_kind: snapshot.last_failure.as_ref().map(Cause::kind),
             cooldown_remaining_s: until.map_or(0.0, |left| round_ms(left.as_secs_f64())),
             consecutive_failures: snapshot.consecutive_failures,
-            idle_unload_enabled: settings.profiles.default_profile().worker.idle_unload_ms.is_some(),
-            idle_unload_threshold_s: settings.profiles.default_profile().worker.idle_unload_ms.map(seconds),
+            idle_unload_enabled: worker.idle_unload_ms.is_some(),
+            idle_unload_threshold_s: worker.idle_unload_ms.map(seconds),
             idle_seconds: idle.map(|idle| round_ms(idle.as_secs_f64())),
             queue_depth: snapshot.queue_depth,
             queue_max_depth: snapshot.queue_max_depth,
@@ -126,59 +135,29 @@ struct Model {
     object: &'static str,
     created: u64,
     owned_by: &'static str,
+    profile: String,
     modalities: Modalities,
     context_window: u32,
     max_output_tokens: u32,
-    state: StateWord,
+    state: ServedState,
     backend: &'static str,
 }
 
 impl Models {
-    pub(crate) fn look(settings: &Settings, snapshot: &Snapshot, created: u64) -> Self {
-        let profile = settings.profiles.default_profile();
-        let model = Model {
-            id: profile.model_id.clone(),
+    pub(crate) fn look(all: &[Look<'_>], created: u64) -> Self {
+        let each = |look: &Look<'_>| Model {
+            id: look.profile.model_id.clone(),
             object: "model",
             created,
             owned_by: "local",
-            modalities: Modalities::look(snapshot),
-            context_window: profile.context_window_tokens,
-            max_output_tokens: profile.max_output_tokens,
-            state: snapshot.state,
-            backend: BACKEND,
+            profile: look.profile.id.as_str().to_owned(),
+            modalities: Modalities::look(look),
+            context_window: look.profile.context_window_tokens,
+            max_output_tokens: look.profile.max_output_tokens,
+            state: look.state(),
+            backend: look.profile.backend.word(),
         };
-        Self { object: "list", data: vec![model] }
-    }
-}
-
-#[derive(Debug, Serialize)]
-struct Modalities {
-    configured: Vec<&'static str>,
-    backend_supported: Vec<&'static str>,
-    effective: Vec<&'static str>,
-    vision: Vision,
-    strict_capability_check: bool,
-}
-
-#[derive(Debug, Serialize)]
-struct Vision {
-    configured: bool,
-    effective: bool,
-}
-
-impl Modalities {
-    /// Text is offered; what else the model has towers for is known once it was loaded.
-    fn look(snapshot: &Snapshot) -> Self {
-        let towers = snapshot.model.as_ref().map(|model| (model.image, model.audio));
-        let (image, audio) = towers.unwrap_or_default();
-        let found = [("text", true), ("image", image), ("audio", audio)];
-        Self {
-            configured: vec!["text"],
-            backend_supported: found.iter().filter(|(_, there)| *there).map(|(name, _)| *name).collect(),
-            effective: vec!["text"],
-            vision: Vision { configured: false, effective: false },
-            strict_capability_check: true,
-        }
+        Self { object: "list", data: all.iter().map(each).collect() }
     }
 }
 
@@ -208,20 +187,41 @@ enum Reach {
     Never,
 }
 
-fn reach(settings: &Settings, snapshot: &Snapshot) -> Reach {
-    match snapshot.state {
+fn reach(look: &Look<'_>) -> Reach {
+    if look.unavailable.is_some() {
+        return Reach::Never;
+    }
+    match look.snapshot.state {
         StateWord::Ready | StateWord::Busy => Reach::Now,
         StateWord::Unloaded | StateWord::Starting | StateWord::Loading | StateWord::Stopping => {
             Reach::AfterLoad
         }
         // A demand in the first short waits is queued; in a cool-down it is refused.
         StateWord::Backoff
-            if snapshot.consecutive_failures
-                < settings.profiles.default_profile().worker.max_consecutive_errors =>
+            if look.snapshot.consecutive_failures < look.profile.worker.max_consecutive_errors =>
         {
             Reach::AfterLoad
         }
         StateWord::Backoff | StateWord::Failed | StateWord::Closed => Reach::Never,
+    }
+}
+
+impl Look<'_> {
+    /// The state as it is served.
+    pub(crate) fn state(&self) -> ServedState {
+        if self.unavailable.is_some() {
+            return ServedState::Unavailable;
+        }
+        ServedState::Worker(self.snapshot.state)
+    }
+}
+
+impl Serialize for ServedState {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Unavailable => serializer.serialize_str("unavailable"),
+            Self::Worker(state) => state.serialize(serializer),
+        }
     }
 }
 
@@ -233,12 +233,18 @@ fn seconds(duration_ms: u64) -> f64 {
     std::time::Duration::from_millis(duration_ms).as_secs_f64()
 }
 
-fn round_ms(seconds: f64) -> f64 {
-    (seconds * 1000.0).round() / 1000.0
+fn round_ms(number: f64) -> f64 {
+    (number * 1000.0).round() / 1000.0
 }
 
+/// Milliseconds to a thousandth; what is no number is 0.
+pub(crate) fn rounded_ms(time_ms: f64) -> f64 {
+    if time_ms.is_finite() { round_ms(time_ms) } else { 0.0 }
+}
+
+/// Binary gigabytes with four digits.
 #[expect(clippy::cast_precision_loss, reason = "shown with four digits")]
-fn gigabytes(bytes: u64) -> f64 {
+pub(crate) fn gigabytes(bytes: u64) -> f64 {
     let exact = bytes as f64 / (1024.0 * 1024.0 * 1024.0);
     (exact * 10_000.0).round() / 10_000.0
 }

@@ -8,6 +8,7 @@ use ts_rs::TS;
 
 use super::{SERVICE, VERSION};
 use crate::flight::Door;
+use crate::served::Look;
 
 /// Everything at one moment. Moments are unix seconds, so that a value does not change by growing older.
 #[derive(Clone, Debug, PartialEq, Serialize, TS)]
@@ -16,6 +17,8 @@ pub struct PanelSnapshot {
     pub service: ServiceView,
     /// The model that is served.
     pub profile: ProfileView,
+    /// Every model that can be asked for, the default first.
+    pub profiles: Vec<ServedView>,
     /// What runs and what waits.
     pub queue: QueueView,
     /// Memory by process and by use.
@@ -106,6 +109,33 @@ pub struct ProfileView {
     pub idle_unload_s: Option<f64>,
 }
 
+/// One of the models that can be asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, TS)]
+pub struct ServedView {
+    /// Its own name.
+    pub id: String,
+    /// Name clients send as `model`.
+    pub model_id: String,
+    /// Its state.
+    #[ts(
+        type = "\"unavailable\" | \"unloaded\" | \"starting\" | \"loading\" | \"ready\" | \"busy\" | \"stopping\" | \"backoff\" | \"failed\" | \"closed\""
+    )]
+    pub state: ServedState,
+    /// Why it cannot answer, and what to do about it.
+    pub hindrance: Option<String>,
+    /// Requests that wait for it.
+    pub waiting: u32,
+}
+
+/// State of a profile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ServedState {
+    /// Its backend or its model is not there.
+    Unavailable,
+    /// Its worker's state.
+    Worker(StateWord),
+}
+
 /// What runs and what waits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, TS)]
 pub struct QueueView {
@@ -113,6 +143,9 @@ pub struct QueueView {
     pub running: bool,
     /// Requests waiting behind it.
     pub waiting: u32,
+    /// When each waiting one arrived, the next to run first.
+    #[ts(type = "Array<number>")]
+    pub waiting_since: Vec<u64>,
     /// Most that may wait.
     pub max_waiting: u32,
 }
@@ -163,8 +196,9 @@ pub(crate) struct Fixed {
 }
 
 /// What is read beside the worker's snapshot.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Readings {
+    pub(crate) waiting_since: Vec<u64>,
     pub(crate) door: Door,
     pub(crate) since: u64,
     pub(crate) next_start_at: Option<u64>,
@@ -175,7 +209,6 @@ pub(crate) struct Readings {
 impl Fixed {
     pub(crate) fn new(settings: &Settings, port: u16, started_at: u64, hosted_by: HostedBy) -> Self {
         let url = format!("http://127.0.0.1:{port}");
-        let profile = settings.profiles.default_profile();
         let service = ServiceView {
             name: SERVICE.to_owned(),
             version: VERSION.to_owned(),
@@ -185,6 +218,7 @@ impl Fixed {
             accepting: true,
             hosted_by,
         };
+        let profile = settings.profiles.default_profile();
         Self {
             service,
             model_id: profile.model_id.clone(),
@@ -197,7 +231,7 @@ impl Fixed {
 }
 
 impl PanelSnapshot {
-    pub(crate) fn look(fixed: &Fixed, snapshot: &Snapshot, readings: Readings) -> Self {
+    pub(crate) fn look(fixed: &Fixed, all: &[Look<'_>], snapshot: &Snapshot, readings: Readings) -> Self {
         let failure = snapshot.last_failure.as_ref();
         Self {
             service: ServiceView { accepting: readings.door == Door::Open, ..fixed.service.clone() },
@@ -221,9 +255,11 @@ impl PanelSnapshot {
                 next_start_at: readings.next_start_at,
                 idle_unload_s: fixed.idle_unload_s,
             },
+            profiles: all.iter().map(ServedView::of).collect(),
             queue: QueueView {
                 running: snapshot.state == StateWord::Busy,
                 waiting: snapshot.queue_depth,
+                waiting_since: readings.waiting_since,
                 max_waiting: snapshot.queue_max_depth,
             },
             memory: MemoryView {
@@ -238,6 +274,18 @@ impl PanelSnapshot {
                 failed: snapshot.counters.failed_requests,
                 refused: snapshot.counters.queue_full_rejections,
             },
+        }
+    }
+}
+
+impl ServedView {
+    fn of(look: &Look<'_>) -> Self {
+        Self {
+            id: look.profile.id.as_str().to_owned(),
+            model_id: look.profile.model_id.clone(),
+            state: look.state(),
+            hindrance: look.hindrance(),
+            waiting: look.snapshot.queue_depth,
         }
     }
 }
@@ -257,6 +305,7 @@ mod tests {
             HostedBy::decl(&config),
             ServiceView::decl(&config),
             ProfileView::decl(&config),
+            ServedView::decl(&config),
             QueueView::decl(&config),
             MemoryView::decl(&config),
             RequestsView::decl(&config),

@@ -1,16 +1,19 @@
 //! The figures of `GET /admin/stats`.
 
-use hangar_config::Settings;
-use hangar_supervisor::{Counters, Snapshot};
+use hangar_config::{Estimate, Settings};
+use hangar_supervisor::{Counters, LastExit, StateWord};
 use serde::Serialize;
 use tokio::time::Instant;
 
-use super::{BACKEND, Memory, Modalities, Worker};
+use super::{Memory, Modalities, Worker, rounded_ms};
+use crate::served::Look;
 
 /// `GET /admin/stats`.
 #[derive(Debug, Serialize)]
 pub(crate) struct Stats {
+    profile: String,
     worker: WorkerDetail,
+    queue: Queue,
     metrics: Counters,
     backend: BackendDetail,
     config: Config,
@@ -26,6 +29,33 @@ struct WorkerDetail {
     phase: Option<hangar_protocol::Phase>,
     phase_done: u64,
     phase_total: u64,
+    phase_age_ms: Option<u64>,
+    generation: u64,
+    last_exit: Option<Ended>,
+}
+
+/// The last end of a process; the last lines it wrote are in the log only.
+#[derive(Debug, Serialize)]
+struct Ended {
+    kind: &'static str,
+    pid: Option<u32>,
+    exit_code: Option<i32>,
+    signal: Option<String>,
+    ago_ms: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct Queue {
+    running: bool,
+    waiting: Vec<Waiting>,
+    max_depth: u32,
+}
+
+/// A request that waits; 1 is the next to run.
+#[derive(Debug, Serialize)]
+struct Waiting {
+    position: usize,
+    wait_ms: f64,
 }
 
 #[derive(Debug, Serialize)]
@@ -54,32 +84,37 @@ struct Config {
     cooldown_ms: u64,
 }
 
-/// No governor decides yet; the row says so and claims nothing.
+/// What was configured; no governor decides yet, so nothing is admitted and nothing refused.
 #[derive(Debug, Serialize)]
 struct Governor {
     enabled: bool,
-    instance_id: Option<String>,
-    priority: Option<i64>,
+    instance_id: String,
+    priority: u32,
     rss_estimate_loaded_gb: Option<f64>,
     ceiling_gb: Option<f64>,
-    admitted: bool,
+    admitted: Option<bool>,
 }
 
 impl Stats {
-    pub(crate) fn look(settings: &Settings, port: u16, snapshot: &Snapshot, now: Instant) -> Self {
+    pub(crate) fn look(settings: &Settings, port: u16, look: &Look<'_>, now: Instant) -> Self {
+        let (profile, snapshot) = (look.profile, &look.snapshot);
         let model = snapshot.model.as_ref();
-        let profile = settings.profiles.default_profile();
         Self {
+            profile: profile.id.as_str().to_owned(),
             worker: WorkerDetail {
-                worker: Worker::look(settings, snapshot, now),
+                worker: Worker::look(look, now),
                 load_ms: snapshot.load_ms,
                 phase: snapshot.phase,
                 phase_done: snapshot.phase_done,
                 phase_total: snapshot.phase_total,
+                phase_age_ms: snapshot.phase_age_ms(),
+                generation: snapshot.generation,
+                last_exit: snapshot.last_exit.as_ref().map(|exit| ended(exit, now)),
             },
+            queue: queue(look, now),
             metrics: snapshot.counters,
             backend: BackendDetail {
-                name: BACKEND,
+                name: profile.backend.word(),
                 model_type: model.map(|model| model.model_type.clone()),
                 parameters: model.map(|model| model.parameters),
                 prefill_chunk_tokens: model.map(|model| model.prefill_chunk_tokens),
@@ -100,14 +135,36 @@ impl Stats {
                 cooldown_ms: profile.worker.cooldown_ms,
             },
             governor: Governor {
-                enabled: false,
-                instance_id: None,
-                priority: None,
-                rss_estimate_loaded_gb: None,
-                ceiling_gb: None,
-                admitted: false,
+                enabled: settings.governor.enabled,
+                instance_id: settings.governor.instance_id.clone(),
+                priority: profile.priority,
+                rss_estimate_loaded_gb: match profile.estimate {
+                    Estimate::Measured { gib } | Estimate::Given { gib } => Some(gib),
+                    Estimate::Computed { .. } => None,
+                },
+                ceiling_gb: settings.governor.ceiling_gib,
+                admitted: None,
             },
-            modalities: Modalities::look(snapshot),
+            modalities: Modalities::look(look),
         }
     }
+}
+
+fn queue(look: &Look<'_>, now: Instant) -> Queue {
+    let waits = look.snapshot.waiting_since.iter().enumerate();
+    let waiting = waits.map(|(ahead, since)| Waiting {
+        position: ahead + 1,
+        wait_ms: rounded_ms(now.saturating_duration_since(*since).as_secs_f64() * 1000.0),
+    });
+    Queue {
+        running: look.snapshot.state == StateWord::Busy,
+        waiting: waiting.collect(),
+        max_depth: look.snapshot.queue_max_depth,
+    }
+}
+
+fn ended(exit: &LastExit, now: Instant) -> Ended {
+    let LastExit { kind, pid, .. } = *exit;
+    let ago_ms = rounded_ms(now.saturating_duration_since(exit.at).as_secs_f64() * 1000.0);
+    Ended { kind, pid, exit_code: exit.exit.code(), signal: exit.exit.signal(), ago_ms }
 }

@@ -6,7 +6,11 @@ use hangar_config::Home;
 use hangar_protocol::{ModelFacts, Phase, WorkerFault};
 use hangar_supervisor::Counters;
 
+use hangar_config::{Profile, Settings};
+use hangar_supervisor::Snapshot;
+
 use super::*;
+use crate::served::{NoModel, Unavailable};
 
 fn settings() -> Settings {
     let folder = "/nowhere".to_owned();
@@ -14,6 +18,27 @@ fn settings() -> Settings {
     let mut settings = hangar_config::built_in(&home).unwrap();
     settings.profiles.default_profile_mut().sampling.top_p = 0.5;
     settings
+}
+
+fn look(profile: &Profile, snapshot: Snapshot) -> Look<'_> {
+    Look { profile, snapshot: std::sync::Arc::new(snapshot), unavailable: None }
+}
+
+/// Two profiles: the default as it is seen, and one whose model is not there.
+fn both<'a>(settings: &'a Settings, default: &Snapshot) -> [Look<'a>; 2] {
+    let mut profiles = settings.profiles.iter();
+    let (first, second) = (profiles.next().unwrap(), profiles.next().unwrap());
+    let missing = NoModel { what: "its model is not there".into(), cure: "Download it".into() };
+    let absent = Look {
+        unavailable: Some(Unavailable::Model(missing)),
+        ..look(second, snapshot(StateWord::Unloaded))
+    };
+    [look(first, default.clone()), absent]
+}
+
+fn ready_look(settings: &Settings, default: &Snapshot, door: Door, now: Instant) -> Ready {
+    let all = both(settings, default);
+    Ready::look(&all[0], &all, door, now)
 }
 
 fn snapshot(state: StateWord) -> Snapshot {
@@ -63,16 +88,19 @@ fn ready_one(now: Instant) -> Snapshot {
 #[tokio::test(start_paused = true)]
 async fn a_service_that_has_not_loaded_yet_looks_like_this() {
     let now = Instant::now();
-    insta::assert_json_snapshot!(Ready::look(&settings(), &snapshot(StateWord::Unloaded), Door::Open, now));
+    insta::assert_json_snapshot!(ready_look(&settings(), &snapshot(StateWord::Unloaded), Door::Open, now));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_loaded_service_looks_like_this() {
     let now = Instant::now() + Duration::from_secs(60);
     let snapshot = ready_one(now);
-    insta::assert_json_snapshot!("ready", Ready::look(&settings(), &snapshot, Door::Open, now));
-    insta::assert_json_snapshot!("models", Models::look(&settings(), &snapshot, 1_700_000_000));
-    insta::assert_json_snapshot!("stats", Stats::look(&settings(), 4017, &snapshot, now));
+    insta::assert_json_snapshot!("ready", ready_look(&settings(), &snapshot, Door::Open, now));
+    insta::assert_json_snapshot!("models", Models::look(&both(&settings(), &snapshot), 1_700_000_000));
+    insta::assert_json_snapshot!(
+        "stats",
+        Stats::look(&settings(), 4017, &both(&settings(), &snapshot)[0], now)
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -84,7 +112,7 @@ async fn a_cool_down_says_how_long_and_why() {
         last_failure: Some(Cause::Load(WorkerFault::ModelMissing { file: "config.json".into() })),
         ..snapshot(StateWord::Backoff)
     };
-    let ready = Ready::look(&settings(), &snapshot, Door::Open, now);
+    let ready = ready_look(&settings(), &snapshot, Door::Open, now);
     assert!(!ready.is_ok());
     insta::assert_json_snapshot!(ready);
 }
@@ -103,7 +131,7 @@ async fn readiness_follows_what_would_happen_to_a_request() {
     let now = Instant::now();
     let look = |state, failures, door| {
         let snapshot = Snapshot { consecutive_failures: failures, ..snapshot(state) };
-        let ready = Ready::look(&settings(), &snapshot, door, now);
+        let ready = ready_look(&settings(), &snapshot, door, now);
         (ready.accepting_requests, ready.actively_ready, ready.cold_load_expected)
     };
     for state in [StateWord::Ready, StateWord::Busy] {

@@ -19,6 +19,7 @@ fn profile() -> Profile {
 fn with(fields: Value) -> Result<ChatRequest, ApiError> {
     let mut body = json!({"messages": [{"role": "user", "content": "hi"}]});
     body.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+    model(&body)?;
     read(&body, &profile())
 }
 
@@ -117,10 +118,10 @@ fn messages_must_be_there_be_an_array_and_hold_one() {
 }
 
 #[test]
-fn an_unknown_model_names_the_known_one() {
-    let error = with(json!({"model": "gpt-4"})).unwrap_err();
-    assert!(error.to_string().contains("gemma-4-pocket"), "{error}");
-    assert_eq!(refused(Err::<(), _>(error)), (404, "model_not_found", Some("model".into())));
+fn a_model_is_named_or_left_out() {
+    assert_eq!(model(&json!({"model": "gpt-4"})), Ok(Some("gpt-4")));
+    assert_eq!(model(&json!({"model": null})), Ok(None));
+    assert_eq!(model(&json!({})), Ok(None));
 }
 
 #[test]

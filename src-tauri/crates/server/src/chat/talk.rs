@@ -1,0 +1,236 @@
+//! An admitted request until its end: what the worker says becomes a whole answer or a stream of events.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::Json;
+use axum::body::{Body, Bytes};
+use axum::http::{HeaderValue, header};
+use axum::response::{IntoResponse, Response};
+use hangar_gemma::{Answer, Delta, Piece as Told, Stop};
+use hangar_protocol::{FinishReason, Finished, Piece, WorkerFault};
+use hangar_supervisor::{DispatchError, RanOn, Reply, ReplyEvent, Start};
+use tracing::{Instrument, Span};
+
+use super::wire::{self, Completion, Ending, Envelope, News, Still};
+use crate::app::unix_seconds;
+use crate::error::{ApiError, from_dispatch};
+use crate::flight::Flight;
+use crate::ident;
+use crate::receipts::Draft;
+use crate::served::Served;
+
+/// An admitted request; dropping it cancels it.
+pub(crate) struct Talk {
+    served: Served,
+    envelope: Envelope,
+    still_here_after: Duration,
+    reply: Reply,
+    answer: Answer,
+    /// What comes after the text that was held back until the end.
+    next: Option<Turn>,
+    start: Option<Start>,
+    /// How far it is, until there is text.
+    still: Option<Still>,
+    /// The service does not end before this does.
+    _flight: Flight,
+}
+
+/// What the next event of the worker means for the client.
+enum Turn {
+    Text(String),
+    End(Ending),
+    Broken(ApiError, Option<RanOn>),
+}
+
+impl Talk {
+    /// A request that has just been admitted; `prompt_tokens` where they were counted.
+    pub(crate) fn new(
+        served: Served,
+        flight: Flight,
+        reply: Reply,
+        prompt_tokens: Option<u64>,
+        still_here_after: Duration,
+    ) -> Self {
+        let envelope = Envelope {
+            id: format!("chatcmpl-{}", ident::random(29)),
+            created: unix_seconds(),
+            model: served.profile().model_id.clone(),
+        };
+        let still = Some(Still::new(prompt_tokens));
+        let answer = Answer::default();
+        Self {
+            served,
+            envelope,
+            still_here_after,
+            reply,
+            answer,
+            next: None,
+            start: None,
+            still,
+            _flight: flight,
+        }
+    }
+
+    /// The whole answer, once it is there.
+    pub(crate) async fn whole(mut self, mut draft: Draft) -> Response {
+        let mut content = String::new();
+        loop {
+            match self.hear(&mut draft).await {
+                Turn::Text(text) => content.push_str(&text),
+                Turn::End(ending) => {
+                    let mut response =
+                        Json(Completion::new(&self.envelope, &content, &ending)).into_response();
+                    let no_store = HeaderValue::from_static("no-store");
+                    response.headers_mut().insert(header::CACHE_CONTROL, no_store);
+                    return response;
+                }
+                Turn::Broken(error, ran_on) => {
+                    draft.refused(&error, ran_on);
+                    return error.into_response();
+                }
+            }
+        }
+    }
+
+    /// A stream that begins at once: who speaks, then signs of life until there is text.
+    pub(crate) fn stream(self, draft: Draft, include_usage: bool) -> Response {
+        // The body is written after the request's own span has been left.
+        let span = Span::current();
+        let events = futures::stream::unfold(Some((self, draft, true)), move |state| {
+            let next = async move {
+                let (mut talk, mut draft, is_first) = state?;
+                if is_first {
+                    let event = wire::event(&talk.envelope, News::Role, include_usage);
+                    return Some((event, Some((talk, draft, false))));
+                }
+                let (event, goes_on) = talk.next_event(&mut draft, include_usage).await;
+                Some((event, goes_on.then_some((talk, draft, false))))
+            };
+            next.instrument(span.clone())
+        });
+        let events = futures::StreamExt::map(events, |event| Ok::<_, Infallible>(Bytes::from(event)));
+        let headers = [
+            (header::CONTENT_TYPE, "text/event-stream"),
+            (header::CACHE_CONTROL, "no-store"),
+            (header::HeaderName::from_static("x-accel-buffering"), "no"),
+            // A stream that breaks off has to end its connection, and its head is sent before that is known.
+            (header::CONNECTION, "close"),
+        ];
+        (headers, Body::from_stream(events)).into_response()
+    }
+
+    /// The next event to send, and whether more follow.
+    async fn next_event(&mut self, draft: &mut Draft, include_usage: bool) -> (String, bool) {
+        let Ok(heard) = tokio::time::timeout(self.still_here_after, self.hear(draft)).await else {
+            let still = self.still.map(|still| still.at(draft.elapsed_ms()));
+            return (wire::event(&self.envelope, News::StillHere(still), include_usage), true);
+        };
+        match heard {
+            Turn::Text(text) => (wire::event(&self.envelope, News::Text(&text), include_usage), true),
+            Turn::End(ending) => {
+                let mut last = wire::event(&self.envelope, News::Finish(ending.finish_reason), include_usage);
+                if include_usage {
+                    last.push_str(&wire::usage_event(&self.envelope, &ending));
+                }
+                last.push_str(&wire::data("[DONE]"));
+                (last, false)
+            }
+            Turn::Broken(error, ran_on) => {
+                draft.broke(&error, ran_on);
+                (wire::data(&error.stream_json()), false)
+            }
+        }
+    }
+
+    /// Waits for something a client gets to see. Cancel-safe: nothing is taken from the worker and lost.
+    async fn hear(&mut self, draft: &mut Draft) -> Turn {
+        if let Some(turn) = self.next.take() {
+            return turn;
+        }
+        loop {
+            match self.reply.events.recv().await {
+                Some(ReplyEvent::Queued { position }) => self.follow(|still| still.queued(position)),
+                Some(ReplyEvent::Loading(_)) => self.follow(Still::loading),
+                Some(ReplyEvent::Progress(progress)) => self.follow(|still| still.reading(progress)),
+                Some(ReplyEvent::Accepted(start)) => {
+                    draft.started(&start);
+                    self.follow(|still| still.accepted(&start));
+                    self.start = Some(start);
+                }
+                Some(ReplyEvent::Pieces(pieces)) => {
+                    let deltas = pieces.iter().flat_map(|piece| self.answer.push(told(piece)));
+                    let text: String = deltas.filter_map(Delta::into_text).collect();
+                    if !text.is_empty() {
+                        draft.spoke();
+                        self.still = None;
+                        return Turn::Text(text);
+                    }
+                }
+                Some(ReplyEvent::Finished { finished, ran_on }) => {
+                    let end = self.ended(draft, &finished, ran_on);
+                    let held = std::mem::take(&mut self.answer).finish(stop(finished.reason)).deltas;
+                    let text: String = held.into_iter().filter_map(Delta::into_text).collect();
+                    if text.is_empty() {
+                        return end;
+                    }
+                    self.next = Some(end);
+                    return Turn::Text(text);
+                }
+                Some(ReplyEvent::Failed { error, ran_on }) => return self.broken(&error, ran_on),
+                Some(ReplyEvent::Probed(_)) => {}
+                None => return self.broken(&DispatchError::ShuttingDown, None),
+            }
+        }
+    }
+
+    fn follow(&mut self, next: impl FnOnce(Still) -> Still) {
+        self.still = self.still.map(next);
+    }
+
+    fn ended(&self, draft: &mut Draft, finished: &Finished, ran_on: RanOn) -> Turn {
+        draft.finished(finished, ran_on);
+        let Some(start) = self.start else {
+            let what = "an answer without a beginning".to_owned();
+            return self.broken(&DispatchError::Fault(WorkerFault::Engine { what }), Some(ran_on));
+        };
+        let total_ms = draft.elapsed_ms();
+        let Some(ending) = Ending::new(start, finished, total_ms) else {
+            return self.broken(&DispatchError::Cancelled, Some(ran_on));
+        };
+        draft.answered(ending.finish_reason);
+        self.served.pace().took(finished.timings.prefill_ms + finished.timings.generation_ms);
+        let (prompt_tokens, completion_tokens) = ending.counts();
+        let profile = self.served.id();
+        tracing::info!(
+            profile,
+            prompt_tokens,
+            completion_tokens,
+            finish = ending.finish_reason,
+            total_ms = total_ms.round(),
+            "answered"
+        );
+        Turn::End(ending)
+    }
+
+    fn broken(&self, error: &DispatchError, ran_on: Option<RanOn>) -> Turn {
+        let error = from_dispatch(error, self.served.pace());
+        tracing::warn!(profile = self.served.id(), code = error.code().word(), "an answer broke off");
+        Turn::Broken(error, ran_on)
+    }
+}
+
+fn told(piece: &Piece) -> Told<'_> {
+    match piece {
+        Piece::Text { text } | Piece::Scored { text, .. } => Told::Text(text),
+        Piece::Control { token } => Told::Control(token),
+    }
+}
+
+fn stop(reason: FinishReason) -> Stop {
+    match reason {
+        FinishReason::Stop | FinishReason::Cancelled => Stop::Ended,
+        FinishReason::StopText => Stop::StopText,
+        FinishReason::Length => Stop::Length,
+    }
+}

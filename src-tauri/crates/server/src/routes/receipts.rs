@@ -1,0 +1,42 @@
+//! `GET /admin/requests` and `GET /admin/requests/{id}`: how the last requests went.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, State};
+use serde::Serialize;
+
+use crate::app::App;
+use crate::error::ApiError;
+use crate::receipts::Receipt;
+
+/// The last receipts, the latest first.
+#[derive(Debug, Serialize)]
+pub(crate) struct Listed {
+    object: &'static str,
+    data: Vec<Shown>,
+}
+
+/// One receipt.
+#[derive(Debug, Serialize)]
+#[serde(transparent)]
+pub(crate) struct Shown {
+    #[serde(serialize_with = "inner")]
+    receipt: Arc<Receipt>,
+}
+
+/// `GET /admin/requests`
+pub(crate) async fn list(State(app): State<App>) -> Json<Listed> {
+    let data = app.receipts.latest().into_iter().map(|receipt| Shown { receipt }).collect();
+    Json(Listed { object: "list", data })
+}
+
+/// `GET /admin/requests/{id}`
+pub(crate) async fn one(State(app): State<App>, Path(id): Path<String>) -> Result<Json<Shown>, ApiError> {
+    let found = app.receipts.find(&id).map(|receipt| Json(Shown { receipt }));
+    found.ok_or_else(|| ApiError::ReceiptNotFound { id: id.chars().take(128).collect() })
+}
+
+fn inner<S: serde::Serializer>(receipt: &Arc<Receipt>, serializer: S) -> Result<S::Ok, S::Error> {
+    receipt.serialize(serializer)
+}
