@@ -3,6 +3,9 @@ import { lastLines, run } from "./setup/program.mjs";
 import { say } from "./setup/say.mjs";
 
 const LINES_OF_A_FAILURE = 60;
+const LINES_OF_A_LOG = 100_000;
+// What a failed test is called is often far above the end of the output.
+const isFailure = (line) => /^\s*(not ok|✖|FAIL|FAILED)\b|^test .* FAILED$|^\s+error: /.test(line);
 const CLOSING_LINES =
   /^(test result:.*|figures:.*|=+ .*(passed|failed|error).* =+|.*\d+ passed.* in [\d.]+s.*|\s*Tests\s+.*passed.*)$/;
 
@@ -20,7 +23,12 @@ export async function runSteps(steps) {
     const outcome = { name: step.name, seconds: end.seconds, result: resultOf(end) };
     outcomes.push(outcome);
     if (outcome.result !== "ok") {
-      say(lastLines(end.log, LINES_OF_A_FAILURE).replaceAll(/^/gm, "         | "));
+      const whole = lastLines(end.log, LINES_OF_A_LOG).split("\n");
+      const shown = [
+        ...whole.slice(0, -LINES_OF_A_FAILURE).filter(isFailure),
+        ...whole.slice(-LINES_OF_A_FAILURE),
+      ];
+      say(shown.join("\n").replaceAll(/^/gm, "         | "));
       say(`  failed ${step.name}: ${outcome.result} (all output: ${end.log})`);
       say(`  cure   ${step.cure ?? `run it alone: ${step.command.join(" ")}`}`);
     } else {
@@ -52,6 +60,6 @@ function resultOf({ status, timedOut, missing }) {
 
 function closingLines(log) {
   // eslint-disable-next-line no-control-regex
-  const plain = lastLines(log, 100_000).replaceAll(/\u001b\[[\d;]*m/g, "");
+  const plain = lastLines(log, LINES_OF_A_LOG).replaceAll(/\u001b\[[\d;]*m/g, "");
   return plain.split("\n").filter((line) => CLOSING_LINES.test(line) && !/ 0 passed; 0 failed/.test(line));
 }

@@ -33,6 +33,12 @@ function allSteps(scratch) {
       env: { ...hangarEnvironment(), HANGAR_HOME: join(scratch, "app-home") },
     },
     {
+      name: "agents and SDKs",
+      command: [process.execPath, inClone(".ci/clients.mjs")],
+      timeout_s: 20 * MINUTE_S,
+      env: hangarEnvironment(),
+    },
+    {
       name: "types for macOS",
       command: [process.execPath, inClone(".ci/check-mac.mjs")],
       timeout_s: 35 * MINUTE_S,

@@ -20,6 +20,8 @@ pub struct Life {
     pub load_fault: Option<WorkerFault>,
     /// Pieces of an answer, sent one by one; written as strings where they are text.
     pub pieces: Vec<Piece>,
+    /// Pieces of the first answers of this life, one list an answer; after the last of them, the last one again.
+    pub answers: Vec<Vec<Piece>>,
     /// Window to claim; a request over it fails as a real one does.
     pub window_tokens: u32,
     /// Chunks in which a prompt is read.
@@ -85,6 +87,7 @@ impl Default for Life {
             load_delay_ms: 0,
             load_fault: None,
             pieces: vec![text("hello "), text("world")],
+            answers: Vec::new(),
             window_tokens: u32::MAX,
             prefill_chunks: 0,
             chunk_delay_ms: 0,
@@ -119,9 +122,10 @@ impl Life {
                 "load_fault" => {
                     life.load_fault = serde_json::from_value(value.clone()).map_err(|_| wrong())?
                 }
-                "pieces" => {
-                    let list = value.as_array().ok_or_else(wrong)?;
-                    life.pieces = list.iter().map(piece_of).collect::<Option<_>>().ok_or_else(wrong)?;
+                "pieces" => life.pieces = pieces_of(value).ok_or_else(wrong)?,
+                "answers" => {
+                    let lists = value.as_array().ok_or_else(wrong)?;
+                    life.answers = lists.iter().map(pieces_of).collect::<Option<_>>().ok_or_else(wrong)?;
                 }
                 "window_tokens" => {
                     life.window_tokens = serde_json::from_value(value.clone()).map_err(|_| wrong())?;
@@ -149,6 +153,13 @@ impl Life {
             }
         }
         Ok(life)
+    }
+}
+
+impl Life {
+    /// The pieces of this life's answer with this number, counted from 0.
+    pub(super) fn answer(&self, number: usize) -> &[Piece] {
+        self.answers.get(number).or(self.answers.last()).unwrap_or(&self.pieces)
     }
 }
 
@@ -188,6 +199,10 @@ pub fn next_life(script: &Path) -> Result<Life, String> {
 
 fn text(text: &str) -> Piece {
     Piece::Text { text: text.to_owned() }
+}
+
+fn pieces_of(value: &Value) -> Option<Vec<Piece>> {
+    value.as_array()?.iter().map(piece_of).collect()
 }
 
 fn piece_of(value: &Value) -> Option<Piece> {

@@ -53,7 +53,7 @@ pub fn live(life: &Life) -> i32 {
             beat_until_closed(&beating, Duration::from_millis(20), &closed);
         });
     }
-    let mut engine = Scripted { life, pipe: &pipe, server: &ended };
+    let mut engine = Scripted { life, pipe: &pipe, server: &ended, answered: 0 };
     match engine.run(&commands) {
         Err(Over(status)) => status,
         Ok(()) => 0,
@@ -67,6 +67,7 @@ struct Scripted<'a> {
     life: &'a Life,
     pipe: &'a Pipe,
     server: &'a Receiver<i32>,
+    answered: usize,
 }
 
 impl Scripted<'_> {
@@ -149,7 +150,10 @@ impl Scripted<'_> {
         let flood = vec![b'.'; self.life.stderr_flood_bytes.try_into().map_err(|_| Over(1))?];
         std::io::Write::write_all(&mut std::io::stderr(), &flood).map_err(|_| Over(1))?;
         let mut sent: u32 = 0;
-        for piece in &self.life.pieces {
+        let life = self.life;
+        let pieces = life.answer(self.answered);
+        self.answered += 1;
+        for piece in pieces {
             self.pipe.counters.set(Phase::Decode, Some(request), sent.into(), generate.max_tokens.into(), 0);
             let cancelled = self.pause_unless_cancelled(request, self.life.piece_delay_ms)?;
             if cancelled {
