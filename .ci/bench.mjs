@@ -13,6 +13,7 @@ const BENCHES = {
     step: peerStep,
     args: () => ["--peer", join(peerFolder(), "bin/python")],
   },
+  chat: { step: scriptedServerStep, args: () => ["--scripted-server", join(BUILD, "bin/fake-server")] },
   control: {
     step: scriptedServerStep,
     args: () => ["--scripted-server", join(BUILD, "bin/fake-server")],

@@ -183,6 +183,21 @@ pub(crate) enum Bench {
     Overhead(Overhead),
     /// Recovery after a kill, refusals of a full queue, and ten thousand requests in a row.
     Control(Control),
+    /// What markup and events cost a token, and what a request of an agent's size costs.
+    Chat(Chat),
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Chat {
+    /// Rounds; each figure is the median of them.
+    #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) rounds: u32,
+    /// Server with a scripted worker (`fake-server` of the tests); `npm run bench -- chat` builds it.
+    #[arg(long, value_name = "PROGRAM")]
+    pub(crate) scripted_server: PathBuf,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Clone, Debug, Args)]

@@ -1,5 +1,6 @@
 //! `hangar bench`: ratios against named peers in one run, never a judgement in a test.
 
+mod chat;
 mod control;
 mod floor;
 mod folder;
@@ -25,6 +26,7 @@ use crate::say;
 pub(crate) fn bench(command: &Bench) -> Result<ExitCode, Failure> {
     match command {
         Bench::Overhead(options) => Ok(say_report(&overhead::measure(options)?, options.json)),
+        Bench::Chat(options) => Ok(say_report(&chat::measure(options)?, options.json)),
         Bench::Control(options) => Ok(say_report(&control::measure(options)?, options.json)),
     }
 }
