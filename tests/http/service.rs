@@ -6,7 +6,7 @@ use hangar_supervisor::StateWord;
 use serde_json::{Value, json};
 
 use crate::client::{Call, request};
-use crate::rig::{Rig, lives};
+use crate::rig::{Rig, lives, settings};
 
 /// The latest value in what came so far.
 fn latest(so_far: &str) -> Value {
@@ -49,6 +49,26 @@ async fn a_stop_lets_the_running_answer_end() {
     running.until("assistant").await;
     assert_eq!(rig.post("/admin/service/stop", "").await.status, 200);
     assert!(running.answer().await.body.contains("[DONE]"));
+    rig.end().await;
+}
+
+#[tokio::test]
+async fn what_a_stop_cuts_off_is_told_as_stopped_and_nothing_is_started_for_it() {
+    let pieces: Vec<String> = (0..40).map(|number| format!("{number} ")).collect();
+    let mut settings = settings();
+    let worker = &mut settings.profiles.default_profile_mut().worker;
+    (worker.request_timeout_ms, worker.queue_max_wait_ms) = (60_000, 60_000);
+    let rig = Rig::with(settings, json!([{"pieces": pieces, "piece_delay_ms": 500}])).await;
+    let mut running = rig.begin_chat(json!({"stream": true})).await;
+    running.until("\"0 \"").await;
+    let waiting = rig.begin_chat(json!({})).await;
+    rig.worker.subscribe().wait_for(|snapshot| snapshot.queue_depth == 1).await.unwrap();
+    assert_eq!(rig.post("/admin/service/stop", "").await.status, 200);
+    let cut = running.answer().await;
+    assert!(cut.body.contains("\"code\":\"stopped\"") && !cut.body.contains("[DONE]"), "{}", cut.body);
+    assert_eq!(waiting.answer().await.error(), (503, "stopped".to_owned()));
+    let snapshot = rig.worker.snapshot();
+    assert_eq!((snapshot.state, snapshot.counters.worker_starts), (StateWord::Unloaded, 1));
     rig.end().await;
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hangar_protocol::FinishReason;
-use hangar_supervisor::{Cause, DispatchError, Exit, Limits, LoadOrder, StateWord, WorkerHandle};
+use hangar_supervisor::{Cause, DispatchError, Exit, Limits, LoadOrder, Reach, StateWord, WorkerHandle};
 use hangar_tests::ScriptedLaunch;
 use serde_json::json;
 
@@ -156,7 +156,7 @@ async fn the_last_end_of_a_process_is_kept_with_its_kind_and_status() {
     assert_eq!(ask(&rig.worker).await.1, Ok(FinishReason::Stop));
     let crashed = rig.worker.snapshot().last_exit.clone().unwrap();
     assert_eq!((crashed.kind, crashed.exit, crashed.generation), ("crashed", Exit::Code(9), 1));
-    rig.worker.unload(false).await.unwrap();
+    rig.worker.unload(Reach::Idle).await.unwrap();
     let ended = rig.worker.snapshot().last_exit.clone().unwrap();
     assert_eq!((ended.kind, ended.exit, ended.generation), ("ended", Exit::Code(0), 2));
 }

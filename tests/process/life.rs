@@ -1,7 +1,7 @@
 //! Loading, answering, cancelling, ending.
 
 use hangar_protocol::FinishReason;
-use hangar_supervisor::{DispatchError, Limits, ReplyEvent, StateWord};
+use hangar_supervisor::{DispatchError, Limits, Reach, ReplyEvent, StateWord};
 use serde_json::json;
 
 use crate::rig::*;
@@ -50,8 +50,8 @@ async fn unload_answers_after_the_process_is_gone_and_needs_force_when_busy() {
     let rig = rig(&json!([{ "ending": "wedge" }]));
     let reply = rig.worker.generate(job()).await.unwrap();
     state(&rig.worker, StateWord::Busy).await;
-    assert_eq!(rig.worker.unload(false).await, Err(DispatchError::UnloadRefused));
-    let unloaded = rig.worker.unload(true).await.unwrap();
+    assert_eq!(rig.worker.unload(Reach::Idle).await, Err(DispatchError::UnloadRefused));
+    let unloaded = rig.worker.unload(Reach::Running).await.unwrap();
     assert!(!lives(unloaded.old_pid.unwrap()));
     assert_eq!(read(reply).await.1, Err(DispatchError::Cancelled));
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hangar_governor::memory::{self, FakeMemory};
 use hangar_governor::power::{FakeWakefulness, Reason};
 use hangar_protocol::FinishReason;
-use hangar_supervisor::{Host, StateWord};
+use hangar_supervisor::{Host, Reach, StateWord};
 use serde_json::json;
 
 use crate::rig::*;
@@ -20,7 +20,7 @@ async fn unload_says_how_much_came_back() {
     let (host, _) = host(FakeMemory::new(&[Some(300)], &[Some(1_000), Some(1_250)]));
     let rig = rig_on(&host, limits(), &json!([{}]));
     assert_eq!(ask(&rig.worker).await.1, Ok(FinishReason::Stop));
-    let unloaded = rig.worker.unload(false).await.unwrap();
+    let unloaded = rig.worker.unload(Reach::Idle).await.unwrap();
     assert_eq!((unloaded.resident_before_bytes, unloaded.freed_bytes), (Some(300), Some(250)));
 }
 
@@ -33,10 +33,10 @@ async fn memory_that_cannot_be_measured_is_none_and_never_0() {
     ] {
         let rig = rig_on(&host(memory).0, limits(), &json!([{}]));
         assert_eq!(ask(&rig.worker).await.1, Ok(FinishReason::Stop));
-        assert_eq!(rig.worker.unload(false).await.unwrap().freed_bytes, None);
+        assert_eq!(rig.worker.unload(Reach::Idle).await.unwrap().freed_bytes, None);
     }
     let rig = rig(&json!([{}]));
-    let nothing = rig.worker.unload(false).await.unwrap();
+    let nothing = rig.worker.unload(Reach::Idle).await.unwrap();
     assert_eq!((nothing.old_pid, nothing.resident_before_bytes, nothing.freed_bytes), (None, None, None));
 }
 
@@ -46,7 +46,7 @@ async fn the_memory_of_a_living_worker_is_read_from_the_system() {
     assert_eq!(ask(&rig.worker).await.1, Ok(FinishReason::Stop));
     let pid = rig.worker.snapshot().pid.unwrap();
     assert!(memory::system().process_bytes(pid).unwrap() > 0);
-    assert!(rig.worker.unload(false).await.unwrap().resident_before_bytes.unwrap() > 0);
+    assert!(rig.worker.unload(Reach::Idle).await.unwrap().resident_before_bytes.unwrap() > 0);
     assert_eq!(memory::system().process_bytes(pid), None);
 }
 

@@ -2,7 +2,11 @@
 
 use std::sync::Arc;
 
+use hangar_supervisor::DispatchError;
 use tokio::sync::watch;
+
+use crate::error::{ApiError, from_dispatch};
+use crate::pace::Pace;
 
 /// Counts answers under way; clones share the count.
 #[derive(Clone, Debug)]
@@ -72,6 +76,14 @@ impl Flights {
         self.shared.traffic.borrow().door
     }
 
+    /// What a client is told of a request that ended so: what was cut off by the switch is stopped, not crashed.
+    pub(crate) fn told(&self, error: &DispatchError, pace: &Pace) -> ApiError {
+        match (error, self.door()) {
+            (DispatchError::Cancelled, door @ (Door::Stopped | Door::Ending)) => door.into(),
+            (error, _) => from_dispatch(error, pace),
+        }
+    }
+
     /// Returns once the door is another than this.
     pub(crate) async fn door_left(&self, door: Door) {
         let mut traffic = self.shared.traffic.subscribe();
@@ -83,6 +95,13 @@ impl Flights {
     pub(crate) async fn landed(&self) {
         let mut traffic = self.shared.traffic.subscribe();
         drop(traffic.wait_for(|traffic| traffic.under_way == 0).await);
+    }
+}
+
+impl Flight {
+    /// What a client is told of an answer that ended so; see [`Flights::told`].
+    pub(crate) fn told(&self, error: &DispatchError, pace: &Pace) -> ApiError {
+        Flights { shared: self.shared.clone() }.told(error, pace)
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use hangar_supervisor::Reach;
+
 use crate::flight::{Door, Flights};
 use crate::served::{Roster, Served};
 
@@ -40,8 +42,9 @@ impl Switch {
             () = self.flights.door_left(Door::Stopped) => return,
         }
         let benches = self.roster.iter().filter_map(Served::known_bench);
-        let unloads =
-            futures::future::join_all(benches.map(|bench| async move { bench.worker.unload(true).await }));
+        let unloads = futures::future::join_all(
+            benches.map(|bench| async move { bench.worker.unload(Reach::Everything).await }),
+        );
         for error in unloads.await.into_iter().filter_map(Result::err) {
             tracing::warn!(%error, "worker was not unloaded");
         }

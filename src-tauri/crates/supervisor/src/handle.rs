@@ -135,6 +135,17 @@ struct Readings {
     available_bytes: Option<u64>,
 }
 
+/// Which requests an unload may end; they end as cancelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// None: a busy worker is not unloaded.
+    Idle,
+    /// The running one; who waits is served by a new worker.
+    Running,
+    /// The running one and all that wait.
+    Everything,
+}
+
 /// Result of an unload: the process is reaped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unloaded {
@@ -240,11 +251,11 @@ impl WorkerHandle {
     /// Ends the process; answered when it is reaped.
     ///
     /// # Errors
-    /// [`DispatchError::UnloadRefused`] while a request runs, without `force`.
-    pub async fn unload(&self, force: bool) -> Result<Unloaded, DispatchError> {
+    /// [`DispatchError::UnloadRefused`] while a request runs and it reaches none.
+    pub async fn unload(&self, reach: Reach) -> Result<Unloaded, DispatchError> {
         let old_pid = self.snapshot().pid;
         let before = self.readings(old_pid).await;
-        self.settle(|settled| Order::Unload { force, settled }).await?;
+        self.settle(|settled| Order::Unload { reach, settled }).await?;
         let after = self.readings(None).await;
         let resident_before_bytes = before.process_bytes;
         let freed_bytes =

@@ -25,7 +25,7 @@ pub use cause::Cause;
 pub use error::DispatchError;
 pub use exit::{Exit, LastExit};
 pub use handle::{
-    Host, Job, LoadProgress, PrefillProgress, RanOn, Reply, ReplyEvent, Restarted, Start, Unloaded,
+    Host, Job, LoadProgress, PrefillProgress, RanOn, Reach, Reply, ReplyEvent, Restarted, Start, Unloaded,
     WorkerHandle,
 };
 pub use snapshot::{Counters, Snapshot, StateWord};

@@ -18,7 +18,9 @@ use crate::machine::{Effect, Event, Generation, Machine, Outcome, Ticket};
 use crate::requests::{Requests, Settled, Work};
 use crate::timers::Timers;
 use crate::view::{ChildView, Publisher};
-use crate::{DispatchError, Host, Job, Launch, Limits, LoadOrder, RanOn, ReplyEvent, Snapshot, StateWord};
+use crate::{
+    DispatchError, Host, Job, Launch, Limits, LoadOrder, RanOn, Reach, ReplyEvent, Snapshot, StateWord,
+};
 
 /// Events a child may be ahead of the task.
 const CHILD_EVENTS: usize = 1024;
@@ -28,7 +30,7 @@ const CHILD_EVENTS: usize = 1024;
 pub(crate) enum Order {
     Generate { job: Job, events: mpsc::Sender<ReplyEvent>, taken: Settled },
     Probe { prompt: Prompt, events: mpsc::Sender<ReplyEvent>, taken: Settled },
-    Unload { force: bool, settled: Settled },
+    Unload { reach: Reach, settled: Settled },
     Restart { settled: Settled },
     Shutdown { settled: Settled },
     Gone(RequestId),
@@ -121,9 +123,9 @@ impl Task {
         match order {
             Order::Generate { job, events, taken } => self.demand(Work::Generate(job), events, taken),
             Order::Probe { prompt, events, taken } => self.demand(Work::Probe(prompt), events, taken),
-            Order::Unload { force, settled } => {
+            Order::Unload { reach, settled } => {
                 let ticket = self.ticket(settled);
-                self.step(Event::Unload { ticket, force });
+                self.step(Event::Unload { ticket, reach });
             }
             Order::Restart { settled } => {
                 let ticket = self.ticket(settled);

@@ -12,7 +12,7 @@ use super::request::{self, ChatRequest, TokenLimit};
 use super::room::answer_tokens;
 use super::talk::Talk;
 use crate::app::App;
-use crate::error::{ApiError, from_dispatch};
+use crate::error::ApiError;
 use crate::ident::RequestIdent;
 use crate::receipts::Draft;
 use crate::routes::CHAT;
@@ -62,7 +62,7 @@ async fn admit(app: &App, request: Request, draft: &mut Draft) -> Result<(ChatRe
         .worker
         .generate(job)
         .await
-        .map_err(|error| overflow_as_asked(from_dispatch(&error, served.pace()), &parts.headers))?;
+        .map_err(|error| overflow_as_asked(app.flights.told(&error, served.pace()), &parts.headers))?;
     let prompt_tokens = match size {
         PromptSize::Exactly(tokens) => Some(tokens),
         PromptSize::AtMost(_) | PromptSize::AtLeast(_) | PromptSize::Unknown => None,

@@ -14,7 +14,7 @@ use tracing::{Instrument, Span};
 
 use super::wire::{self, Completion, Ending, Envelope, News, Still};
 use crate::app::unix_seconds;
-use crate::error::{ApiError, from_dispatch};
+use crate::error::ApiError;
 use crate::flight::Flight;
 use crate::ident;
 use crate::receipts::Draft;
@@ -33,7 +33,7 @@ pub(crate) struct Talk {
     /// How far it is, until there is text.
     still: Option<Still>,
     /// The service does not end before this does.
-    _flight: Flight,
+    flight: Flight,
 }
 
 /// What the next event of the worker means for the client.
@@ -59,17 +59,7 @@ impl Talk {
         };
         let still = Some(Still::new(prompt_tokens));
         let answer = Answer::default();
-        Self {
-            served,
-            envelope,
-            still_here_after,
-            reply,
-            answer,
-            next: None,
-            start: None,
-            still,
-            _flight: flight,
-        }
+        Self { served, envelope, still_here_after, reply, answer, next: None, start: None, still, flight }
     }
 
     /// The whole answer, once it is there.
@@ -214,7 +204,7 @@ impl Talk {
     }
 
     fn broken(&self, error: &DispatchError, ran_on: Option<RanOn>) -> Turn {
-        let error = from_dispatch(error, self.served.pace());
+        let error = self.flight.told(error, self.served.pace());
         tracing::warn!(profile = self.served.id(), code = error.code().word(), "an answer broke off");
         Turn::Broken(error, ran_on)
     }

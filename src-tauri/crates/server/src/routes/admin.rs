@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
-use hangar_supervisor::StateWord;
+use hangar_supervisor::{Reach, StateWord};
 use serde::Serialize;
 
 use crate::app::App;
@@ -48,13 +48,13 @@ pub(crate) async fn unload(
     content: Body,
 ) -> Result<Json<UnloadDone>, ApiError> {
     let bytes = body::read(content, COMMAND_BODY_BYTES).await?;
-    let force = wants_force(&bytes)?;
+    let reach = if wants_force(&bytes)? { Reach::Running } else { Reach::Idle };
     if app.flights.door() == Door::Ending {
         return Err(ApiError::ShuttingDown);
     }
     let done = match served.known_bench() {
         Some(bench) => {
-            let unloaded = bench.worker.unload(force).await;
+            let unloaded = bench.worker.unload(reach).await;
             Some(unloaded.map_err(|error| from_dispatch(&error, served.pace()))?)
         }
         // One that was never made has nothing to unload.
@@ -83,7 +83,7 @@ pub(crate) async fn restart(
         door @ (Door::Stopped | Door::Ending) => return Err(door.into()),
     }
     let bench = served.bench().map_err(|why| why.error(served.profile()))?;
-    let done = bench.worker.restart().await.map_err(|error| from_dispatch(&error, served.pace()))?;
+    let done = bench.worker.restart().await.map_err(|error| app.flights.told(&error, served.pace()))?;
     let (old_pid, new_pid, startup_ms) = (done.old_pid, done.new_pid, done.startup_ms);
     let profile = served.id().to_owned();
     Ok(Json(RestartDone { ok: true, action: "restart", profile, old_pid, new_pid, startup_ms }))

@@ -3,7 +3,7 @@
 use hangar_protocol::RequestId;
 
 use super::{Effect, How, Machine, Outcome, State, Then, Ticket, Timer};
-use crate::DispatchError;
+use crate::{DispatchError, Reach};
 
 impl Machine {
     pub(super) fn demand(&mut self, request: RequestId, effects: &mut Vec<Effect>) {
@@ -41,7 +41,10 @@ impl Machine {
         }
     }
 
-    pub(super) fn unload(&mut self, ticket: Ticket, force: bool, effects: &mut Vec<Effect>) {
+    pub(super) fn unload(&mut self, ticket: Ticket, reach: Reach, effects: &mut Vec<Effect>) {
+        if reach == Reach::Everything {
+            self.fail_queue(&DispatchError::Cancelled, effects);
+        }
         match self.state.clone() {
             State::Unloaded | State::Failed { .. } | State::Closed => {
                 effects.push(Effect::Settle { ticket, result: Ok(()) });
@@ -55,7 +58,7 @@ impl Machine {
                 Self::settle(&mut self.restarts, &Err(DispatchError::Cancelled), effects);
                 effects.push(Effect::Settle { ticket, result: Ok(()) });
             }
-            State::Busy { .. } if !force => {
+            State::Busy { .. } if reach == Reach::Idle => {
                 effects.push(Effect::Settle { ticket, result: Err(DispatchError::UnloadRefused) });
             }
             State::Busy { request, cancelling } => {

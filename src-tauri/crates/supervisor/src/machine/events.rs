@@ -219,6 +219,7 @@ impl Machine {
     fn fail(&mut self, cause: Cause, effects: &mut Vec<Effect>) {
         self.failures += 1;
         self.last_failure = Some(cause.clone());
+        let had_loaded = matches!(cause, Cause::Crashed { .. } | Cause::Stalled { .. });
         if !cause.retryable() || self.failures >= MAX_FAILURES {
             let error = DispatchError::WorkerFailed { cause: cause.clone() };
             self.fail_queue(&error, effects);
@@ -233,7 +234,9 @@ impl Machine {
             Self::settle(&mut self.restarts, &Err(error), effects);
         } else {
             let tried = usize::try_from(self.failures.saturating_sub(1)).unwrap_or(usize::MAX);
-            self.backoff_ms = FIRST_BACKOFFS_MS.get(tried).copied().unwrap_or(self.limits.cooldown_ms);
+            let usual_ms = FIRST_BACKOFFS_MS.get(tried).copied().unwrap_or(self.limits.cooldown_ms);
+            // One that had loaded will most likely load again; who waits need not wait longer.
+            self.backoff_ms = if tried == 0 && had_loaded { 0 } else { usual_ms };
         }
         self.enter(State::Backoff);
         self.arm_state(self.backoff_ms, effects);

@@ -69,7 +69,7 @@ impl Machine {
         match event {
             Event::Demand(request) => self.demand(request, &mut effects),
             Event::Cancel(request) => self.cancel(request, &mut effects),
-            Event::Unload { ticket, force } => self.unload(ticket, force, &mut effects),
+            Event::Unload { ticket, reach } => self.unload(ticket, reach, &mut effects),
             Event::Restart { ticket } => self.restart(ticket, &mut effects),
             Event::Shutdown => self.shutdown(&mut effects),
             Event::TimerFired(timer) => self.timer_fired(timer, &mut effects),

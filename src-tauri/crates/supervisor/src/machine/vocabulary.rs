@@ -2,7 +2,7 @@
 
 use hangar_protocol::{Finished, Phase, ProbeReport, RequestId, Verdict, WorkerFault};
 
-use crate::{Cause, DispatchError, Exit};
+use crate::{Cause, DispatchError, Exit, Reach};
 
 /// Number of one child process; rises with every spawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -19,7 +19,7 @@ pub(crate) enum Event {
     Cancel(RequestId),
     Unload {
         ticket: Ticket,
-        force: bool,
+        reach: Reach,
     },
     Restart {
         ticket: Ticket,

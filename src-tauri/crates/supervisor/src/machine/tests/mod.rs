@@ -8,7 +8,7 @@ use hangar_protocol::{
 };
 
 use super::*;
-use crate::{Exit, StallLimits};
+use crate::{Exit, Reach, StallLimits};
 
 fn limits() -> Limits {
     Limits {
@@ -205,13 +205,40 @@ fn a_request_over_its_limit_is_timed_out() {
 #[test]
 fn unload_of_a_busy_worker_needs_force() {
     let (mut machine, generation) = busy(FIRST);
-    let refused = machine.step(Event::Unload { ticket: Ticket(1), force: false });
+    let refused = machine.step(Event::Unload { ticket: Ticket(1), reach: Reach::Idle });
     assert_eq!(refused, [Effect::Settle { ticket: Ticket(1), result: Err(DispatchError::UnloadRefused) }]);
-    let effects = machine.step(Event::Unload { ticket: Ticket(2), force: true });
+    let effects = machine.step(Event::Unload { ticket: Ticket(2), reach: Reach::Running });
     assert_eq!(failure(&effects, FIRST), Some(&DispatchError::Cancelled));
     let effects = machine.step(exited(generation));
     assert_eq!(effects, [Effect::Settle { ticket: Ticket(2), result: Ok(()) }]);
     assert_eq!(machine.word(), StateWord::Unloaded);
+}
+
+#[test]
+fn an_unload_that_reaches_everything_leaves_nobody_to_start_a_worker_for() {
+    let (mut machine, generation) = busy(FIRST);
+    machine.step(Event::Demand(SECOND));
+    let effects = machine.step(Event::Unload { ticket: Ticket(1), reach: Reach::Everything });
+    for request in [FIRST, SECOND] {
+        assert_eq!(failure(&effects, request), Some(&DispatchError::Cancelled));
+    }
+    let effects = machine.step(exited(generation));
+    assert_eq!(effects, [Effect::Settle { ticket: Ticket(1), result: Ok(()) }]);
+    assert_eq!(machine.word(), StateWord::Unloaded);
+}
+
+#[test]
+fn a_worker_that_had_loaded_is_started_again_at_once_and_the_second_time_later() {
+    let (mut machine, generation) = busy(FIRST);
+    machine.step(exited(generation));
+    assert_eq!((machine.word(), machine.backoff_ms()), (StateWord::Backoff, 0));
+    let epoch = machine.epoch;
+    machine.step(Event::Demand(SECOND));
+    machine.step(Event::TimerFired(Timer::State { epoch }));
+    assert_eq!(machine.word(), StateWord::Starting);
+    let generation = machine.generation;
+    machine.step(exited(generation));
+    assert_eq!(machine.backoff_ms(), 2_000);
 }
 
 #[test]
@@ -230,7 +257,7 @@ fn idle_time_unloads_and_a_late_timer_of_an_earlier_state_does_nothing() {
 #[test]
 fn a_demand_during_an_unload_starts_a_new_worker_afterwards() {
     let (mut machine, generation) = ready();
-    machine.step(Event::Unload { ticket: Ticket(1), force: false });
+    machine.step(Event::Unload { ticket: Ticket(1), reach: Reach::Idle });
     assert_eq!(failure(&machine.step(Event::Demand(FIRST)), FIRST), None);
     assert!(machine.step(exited(generation)).iter().any(|effect| matches!(effect, Effect::Spawn(_))));
 }
@@ -239,7 +266,7 @@ fn a_demand_during_an_unload_starts_a_new_worker_afterwards() {
 fn close_is_never_undone() {
     let (mut machine, generation) = ready();
     machine.step(Event::Shutdown);
-    machine.step(Event::Unload { ticket: Ticket(1), force: true });
+    machine.step(Event::Unload { ticket: Ticket(1), reach: Reach::Running });
     machine.step(Event::Restart { ticket: Ticket(2) });
     machine.step(exited(generation));
     assert_eq!(machine.word(), StateWord::Closed);

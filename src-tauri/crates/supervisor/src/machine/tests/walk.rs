@@ -46,7 +46,10 @@ impl World {
                 if dice.roll(2) == 0 {
                     Event::Restart { ticket }
                 } else {
-                    Event::Unload { ticket, force: dice.roll(2) == 0 }
+                    Event::Unload {
+                        ticket,
+                        reach: [Reach::Idle, Reach::Running, Reach::Everything][dice.roll(3) as usize],
+                    }
                 }
             }
             6 => exited(generation),
