@@ -25,7 +25,8 @@ async fn bad_bodies_get_a_typed_error_and_start_no_worker() {
         (r#"{"messages":[]}"#, "bad_request", json!("messages")),
         (r#"{"messages":[{"role":"user","content":"\ud800"}]}"#, "bad_request", json!(null)),
         (r#"{"messages":[{"role":"user","content":"a"}],"stream":"yes"}"#, "bad_request", json!("stream")),
-        (r#"{"messages":[{"role":"user","content":"a"}],"stop":"x"}"#, "unsupported_request", json!("stop")),
+        (r#"{"messages":[{"role":"user","content":"a"}],"n":2}"#, "unsupported_request", json!("n")),
+        (r#"{"messages":[{"role":"user","content":"a"}],"stop":7}"#, "bad_request", json!("stop")),
         (
             r#"{"messages":[{"role":"user","content":"a"}],"stream":true,"stream":true}"#,
             "bad_request",

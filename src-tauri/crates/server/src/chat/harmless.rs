@@ -20,23 +20,15 @@ pub(crate) fn check(root: &Field<'_>) -> Result<(), ApiError> {
 
 type Rule = (&'static str, fn(&Value) -> bool, &'static str);
 
-const RULES: [Rule; 19] = [
+const RULES: [Rule; 11] = [
     ("n", is_one, "one answer is given; send n = 1 or leave it out"),
-    ("stop", is_empty, "stop sequences are not offered yet; leave it out"),
     ("tools", is_empty, "tools are not offered yet; leave them out"),
     ("tool_choice", is_free_choice, "tools are not offered yet; leave it out"),
     ("functions", is_empty, "tools are not offered yet; leave them out"),
     ("function_call", is_free_choice, "tools are not offered yet; leave it out"),
-    ("response_format", is_text_format, "answers are plain text; leave it out"),
     ("logit_bias", is_empty, "it is not offered yet; leave it out"),
     ("logprobs", is_off, "it is not offered yet; leave it out"),
     ("top_logprobs", is_zero, "it is not offered yet; leave it out"),
-    ("presence_penalty", is_zero, "it is not offered yet; send 0 or leave it out"),
-    ("frequency_penalty", is_zero, "it is not offered yet; send 0 or leave it out"),
-    ("top_k", is_zero, "it is not offered yet; send 0 or leave it out"),
-    ("min_p", is_zero, "it is not offered yet; send 0 or leave it out"),
-    ("repetition_penalty", is_one, "it is not offered yet; send 1 or leave it out"),
-    ("repeat_penalty", is_one, "it is not offered yet; send 1 or leave it out"),
     ("modalities", is_text_only, "answers are text; send [\"text\"] or leave it out"),
     ("audio", |_| false, "answers are text; leave it out"),
     ("web_search_options", |_| false, "there is no web search here; leave it out"),
@@ -57,10 +49,6 @@ fn is_one(value: &Value) -> bool {
 
 fn is_free_choice(value: &Value) -> bool {
     matches!(value.as_str(), Some("auto" | "none"))
-}
-
-fn is_text_format(value: &Value) -> bool {
-    value.get("type").and_then(Value::as_str) == Some("text")
 }
 
 fn is_off(value: &Value) -> bool {

@@ -4,6 +4,7 @@ mod harmless;
 mod message;
 mod request;
 mod room;
+mod sampling;
 mod serve;
 mod still;
 mod talk;

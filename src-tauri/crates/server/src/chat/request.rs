@@ -5,7 +5,7 @@ use hangar_gemma::Message;
 use hangar_protocol::Sampling;
 use serde_json::Value;
 
-use super::{harmless, message};
+use super::{harmless, message, sampling};
 use crate::error::ApiError;
 use crate::json::Field;
 
@@ -77,7 +77,7 @@ pub(crate) fn read(body: &Value, profile: &Profile) -> Result<ChatRequest, ApiEr
         stream,
         include_usage,
         limit: read_limit(&root, profile)?,
-        sampling: read_sampling(&root, profile)?,
+        sampling: sampling::read(&root, profile)?,
     })
 }
 
@@ -95,33 +95,6 @@ fn read_tokens(field: &Field<'_>) -> Result<u32, ApiError> {
     let count = count.ok_or_else(|| field.unlike("a whole number of at least 1"))?;
     // Beyond any window; the worker refuses it with its figures.
     Ok(u32::try_from(count).unwrap_or(u32::MAX))
-}
-
-fn read_sampling(root: &Field<'_>, profile: &Profile) -> Result<Sampling, ApiError> {
-    let temperature = match root.get("temperature") {
-        None => profile.sampling.temperature,
-        Some(field) => narrow(field.number("a number from 0 to 2", |found| (0.0..=2.0).contains(&found))?),
-    };
-    let top_p = match root.get("top_p") {
-        None => profile.sampling.top_p,
-        Some(field) => {
-            narrow(field.number("a number over 0 and at most 1", |found| found > 0.0 && found <= 1.0)?)
-                .max(f32::MIN_POSITIVE)
-        }
-    };
-    let seed = root.get("seed").map(|field| read_seed(&field)).transpose()?;
-    Ok(Sampling { temperature, top_p, seed, ..Sampling::default() })
-}
-
-fn read_seed(field: &Field<'_>) -> Result<u64, ApiError> {
-    let value = field.value();
-    let negative = || value.as_i64().map(i64::cast_unsigned);
-    value.as_u64().or_else(negative).ok_or_else(|| field.unlike("a whole number of at most 64 bits"))
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "the range was checked; only precision is lost")]
-fn narrow(number: f64) -> f32 {
-    number as f32
 }
 
 #[cfg(test)]

@@ -122,7 +122,12 @@ fn faulted(fault: &WorkerFault) -> ApiError {
             what: format!("messages cannot be read by the model: {what}."),
         },
         WorkerFault::SamplingInvalid { field, what } => {
-            ApiError::BadRequest { what: format!("{field} {what}."), param: Some(field.clone()) }
+            let param = match field.as_str() {
+                "grammar.tools" => "tools",
+                "grammar" | "grammar.schema_json" => "response_format",
+                other => other,
+            };
+            ApiError::BadRequest { param: Some(param.to_owned()), what: format!("{param} {what}.") }
         }
         WorkerFault::OutOfMemory { what } => {
             ApiError::WorkerCrashed { what: format!("out of memory: {what}") }

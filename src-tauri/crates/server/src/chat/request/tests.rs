@@ -2,6 +2,7 @@
 
 use hangar_config::Home;
 use hangar_gemma::{Part, Role};
+use hangar_protocol::Grammar;
 use serde_json::json;
 
 use super::*;
@@ -82,6 +83,13 @@ fn numbers_out_of_range_name_their_field() {
     for (field, values) in [
         ("temperature", vec![json!(-0.1), json!(2.1), json!("1"), json!([])]),
         ("top_p", vec![json!(0), json!(1.01), json!(-1), json!("1")]),
+        ("top_k", vec![json!(-2), json!(1.5), json!("1"), json!(1e12)]),
+        ("min_p", vec![json!(-0.1), json!(1.1), json!("1")]),
+        ("repetition_penalty", vec![json!(0), json!(-1), json!(10.5), json!("1")]),
+        ("repeat_penalty", vec![json!(0)]),
+        ("presence_penalty", vec![json!(-2.1), json!(2.1), json!(true)]),
+        ("frequency_penalty", vec![json!(-2.1), json!(2.1)]),
+        ("stop", vec![json!(1), json!({}), json!(["a", "b", "c", "d", "e"]), json!("a".repeat(1001))]),
         ("max_tokens", vec![json!(0), json!(-1), json!(1.5), json!("5"), json!(true)]),
         ("max_completion_tokens", vec![json!(0), json!({})]),
         ("stream", vec![json!("true"), json!(1)]),
@@ -92,10 +100,69 @@ fn numbers_out_of_range_name_their_field() {
             assert_eq!(refused(with(json!({ field: value }))), at(field), "{value}");
         }
     }
+    assert_eq!(refused(with(json!({"stop": ["a", ""]}))), at("stop[1]"));
     assert_eq!(
         refused(with(json!({"stream_options": {"include_usage": 1}}))),
         at("stream_options.include_usage")
     );
+}
+
+#[test]
+fn every_parameter_of_sampling_is_read() {
+    let sampling = with(json!({
+        "top_k": 40, "min_p": 0.25, "repetition_penalty": 1.5, "presence_penalty": -2, "frequency_penalty": 0.5,
+        "stop": ["a", "\n"], "temperature": 0, "top_p": 1,
+    }))
+    .unwrap()
+    .sampling;
+    let wanted = Sampling {
+        temperature: 0.0,
+        top_k: 40,
+        min_p: 0.25,
+        repetition_penalty: 1.5,
+        presence_penalty: -2.0,
+        frequency_penalty: 0.5,
+        stop: vec!["a".into(), "\n".into()],
+        ..Sampling::default()
+    };
+    assert_eq!(sampling, wanted);
+}
+
+#[test]
+fn parameters_have_the_forms_that_other_servers_read() {
+    let sampling = |fields| with(fields).unwrap().sampling;
+    assert_eq!(sampling(json!({"top_k": -1})).top_k, 0);
+    assert_eq!(sampling(json!({"repeat_penalty": 1.25})).repetition_penalty, 1.25);
+    assert_eq!(sampling(json!({"repetition_penalty": 2, "repeat_penalty": 1.25})).repetition_penalty, 2.0);
+    assert_eq!(sampling(json!({"stop": "END"})).stop, ["END"]);
+    for nothing in [json!(""), json!([]), json!(null)] {
+        assert!(sampling(json!({ "stop": nothing })).stop.is_empty());
+    }
+}
+
+#[test]
+fn a_response_format_becomes_a_grammar_and_its_schema_keeps_its_order() {
+    let grammar =
+        |format: Value| with(json!({ "response_format": format })).map(|read| read.sampling.grammar);
+    let schema = json!({"type": "object", "properties": {"z": {}, "a": {}}});
+    let by_schema =
+        Some(Grammar::JsonSchema { schema_json: r#"{"type":"object","properties":{"z":{},"a":{}}}"#.into() });
+    assert_eq!(grammar(json!({"type": "text"})).unwrap(), None);
+    assert_eq!(grammar(json!({"type": "json_object"})).unwrap(), Some(Grammar::JsonObject));
+    assert_eq!(grammar(json!({"type": "json_object", "schema": schema})).unwrap(), by_schema);
+    let named =
+        json!({"type": "json_schema", "json_schema": {"name": "n", "strict": true, "schema": schema}});
+    assert_eq!(grammar(named).unwrap(), by_schema);
+    for (format, param) in [
+        (json!("json"), "response_format"),
+        (json!({}), "response_format.type"),
+        (json!({"type": "json_schema"}), "response_format.json_schema"),
+        (json!({"type": "json_schema", "json_schema": {"name": "n"}}), "response_format.json_schema.schema"),
+        (json!({"type": "json_schema", "json_schema": {"schema": []}}), "response_format.json_schema.schema"),
+    ] {
+        assert_eq!(refused(grammar(format)), at(param));
+    }
+    assert_eq!(refused(grammar(json!({"type": "grammar"}))), unsupported("response_format.type"));
 }
 
 #[test]
@@ -195,17 +262,13 @@ fn tools_in_the_history_and_unknown_parts_are_not_supported() {
 fn values_that_ask_for_nothing_are_accepted_and_others_named() {
     for (field, nothing, something) in [
         ("n", vec![json!(1)], json!(2)),
-        ("stop", vec![json!([]), json!("")], json!("END")),
         ("tools", vec![json!([])], json!([{"type": "function"}])),
         ("tool_choice", vec![json!("auto"), json!("none")], json!("required")),
         ("functions", vec![json!([])], json!([{}])),
         ("function_call", vec![json!("auto")], json!({"name": "f"})),
-        ("response_format", vec![json!({"type": "text"})], json!({"type": "json_object"})),
         ("logit_bias", vec![json!({})], json!({"5": 1})),
         ("logprobs", vec![json!(false)], json!(true)),
         ("top_logprobs", vec![json!(0)], json!(3)),
-        ("presence_penalty", vec![json!(0), json!(0.0)], json!(0.5)),
-        ("frequency_penalty", vec![json!(0)], json!(-1)),
         ("modalities", vec![json!(["text"])], json!(["text", "audio"])),
         ("audio", vec![], json!({"voice": "x"})),
         ("web_search_options", vec![], json!({})),
