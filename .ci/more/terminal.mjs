@@ -3,10 +3,13 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { inClone } from "../setup/places.mjs";
 import { findPython } from "../setup/python.mjs";
+import { setUp, steps } from "../setup/setup.mjs";
 
 const WITHIN_MS = 120_000;
 const IN_A_TERMINAL = "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))";
 
+// What is to be built first is no part of the start.
+await setUp(steps(), { quiet: true });
 const child = spawn(findPython().path, ["-c", IN_A_TERMINAL, "npm", "start"], {
   cwd: inClone(),
   stdio: ["pipe", "pipe", "inherit"],
