@@ -57,10 +57,7 @@ const countsOf = ({ prompt_tokens, completion_tokens, total_tokens }) => ({
 test("models are listed, and a whole answer recalls the code words", async () => {
   const client = clientOf(await ordinary);
   const models = await all(client.models.list());
-  assert.deepEqual(
-    models.map(({ id }) => id),
-    [MODEL],
-  );
+  assert.equal(models[0].id, MODEL);
   const answer = await client.chat.completions.create(GREEDY);
   assert.match(answer.choices[0].message.content, /amber lantern seven/);
   assert.equal(answer.choices[0].finish_reason, "stop");

@@ -4,7 +4,23 @@ import { test } from "node:test";
 import { ask, get, serve, worker } from "./server.mjs";
 
 const WINDOW = 65_536;
-const PIECES = ["hello", " ", "\n", "code", "amber ", "<|turn>", "<bos>", "é", "😀", "▁", "  ", "\u2028", "7", "~", "zq"];
+const PIECES = [
+  "hello",
+  " ",
+  "\n",
+  "code",
+  "amber ",
+  "<|turn>",
+  "<bos>",
+  "é",
+  "😀",
+  "▁",
+  "  ",
+  "\u2028",
+  "7",
+  "~",
+  "zq",
+];
 
 /** The same pieces for the same seed. */
 function* pieces(seed) {
@@ -50,6 +66,9 @@ test("a prompt far over the window is refused soon, whatever its length", async 
   const server = await serve(t);
   const { status, body } = await ask(server, text(5, 3_000_000));
   assert.deepEqual([status, body.error.code], [400, "context_length_exceeded"]);
-  assert.match(body.error.message, /maximum context length is 65536 tokens\. However, your messages resulted in \d+ tokens/);
+  assert.match(
+    body.error.message,
+    /maximum context length is 65536 tokens\. However, your messages resulted in \d+ tokens/,
+  );
   assert.equal((await get(server, "/admin/requests")).data[0].error.type, "context_length_exceeded");
 });

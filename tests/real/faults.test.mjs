@@ -1,7 +1,16 @@
 // Faults of the real engine and its files: each ends in a typed answer, and nothing is left behind.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -166,5 +175,7 @@ test("no prompt is logged, whatever the level", async (t) => {
     .trim()
     .split("\n")
     .map((line) => JSON.parse(line));
-  assert.ok(lines.some((line) => line.span?.id === "find-me" && line.path === "/health" && line.status === 200));
+  assert.ok(
+    lines.some((line) => line.span?.id === "find-me" && line.path === "/health" && line.status === 200),
+  );
 });

@@ -75,8 +75,9 @@ export function ask(server, content, more = {}) {
   return post(server, "/v1/chat/completions", { messages, ...more });
 }
 
-/** Opens a streamed answer; `next()` gives its events one by one, null at the end of the body; `away` leaves it. */
-export async function stream(server, content, more = {}, away = new AbortController()) {
+/** Opens a streamed answer; `next()` gives its events one by one, null at the end of the body; `leave()` goes away. */
+export async function stream(server, content, more = {}) {
+  const away = new AbortController();
   const messages = Array.isArray(content) ? content : [{ role: "user", content }];
   const answer = await fetch(`${server.url}/v1/chat/completions`, {
     method: "POST",

@@ -52,7 +52,10 @@ group("condition", () => {
   });
 
   it("tells_how_many_wait_and_when_the_next_try_is", () => {
-    const busy = snapshotWith({ state: "busy" }, { queue: { running: true, waiting: 2, waiting_since: [1, 2], max_waiting: 4 } });
+    const busy = snapshotWith(
+      { state: "busy" },
+      { queue: { running: true, waiting: 2, waiting_since: [1, 2], max_waiting: 4 } },
+    );
     expect(describe(busy, NOW_MS).note).toBe("2 waiting");
     const again = snapshotWith({ state: "backoff", next_start_at: TAKEN_S + 10 });
     expect(describe(again, NOW_MS).note).toBe("Next try in 10 s.");

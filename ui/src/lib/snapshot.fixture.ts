@@ -39,9 +39,7 @@ export function snapshotWith(
       idle_unload_s: 300,
       ...profile,
     },
-    profiles: [
-      { id: "pocket", model_id: "gemma-4-pocket", state: "ready", hindrance: null, waiting: 0 },
-    ],
+    profiles: [{ id: "pocket", model_id: "gemma-4-pocket", state: "ready", hindrance: null, waiting: 0 }],
     queue: { running: false, waiting: 0, waiting_since: [], max_waiting: 4 },
     memory: { server_bytes: 1, worker_bytes: 2, active_bytes: 1, peak_bytes: 1, cache_bytes: 0 },
     requests: { answered: 0, failed: 0, refused: 0 },
