@@ -52,6 +52,11 @@ test("a killed worker ends the stream with a typed error and no [DONE], and the 
   assert.ok(!events.includes("[DONE]"));
   assert.equal((await ask(server, "hello.", { max_tokens: 2 })).status, 200);
   assert.notEqual((await worker(server)).pid, pid);
+  const [next, broken] = (await get(server, "/admin/requests")).data;
+  assert.deepEqual([next.outcome, broken.outcome], ["answered", "broken"]);
+  assert.deepEqual([broken.error.type, broken.worker.pid], ["worker_crashed", pid]);
+  assert.equal(next.worker.generation, broken.worker.generation + 1);
+  assert.equal((await get(server, "/admin/stats")).worker.last_exit.signal, "SIGKILL");
 });
 
 test("a server that is told to end lets the answer finish and leaves no worker", async (t) => {
