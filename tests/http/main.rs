@@ -14,3 +14,4 @@ mod rig;
 mod service;
 mod state;
 mod stream;
+mod tools;

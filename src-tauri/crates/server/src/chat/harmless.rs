@@ -20,12 +20,10 @@ pub(crate) fn check(root: &Field<'_>) -> Result<(), ApiError> {
 
 type Rule = (&'static str, fn(&Value) -> bool, &'static str);
 
-const RULES: [Rule; 11] = [
+const RULES: [Rule; 9] = [
     ("n", is_one, "one answer is given; send n = 1 or leave it out"),
-    ("tools", is_empty, "tools are not offered yet; leave them out"),
-    ("tool_choice", is_free_choice, "tools are not offered yet; leave it out"),
-    ("functions", is_empty, "tools are not offered yet; leave them out"),
-    ("function_call", is_free_choice, "tools are not offered yet; leave it out"),
+    ("functions", is_empty, "declare the functions in tools"),
+    ("function_call", is_free_choice, "send tool_choice"),
     ("logit_bias", is_empty, "it is not offered yet; leave it out"),
     ("logprobs", is_off, "it is not offered yet; leave it out"),
     ("top_logprobs", is_zero, "it is not offered yet; leave it out"),

@@ -1,11 +1,12 @@
 //! Messages of a chat request.
 
-use hangar_gemma::{Message, Part, Role};
+use hangar_gemma::{Message, Part, PastCall, Role};
 
+use super::past;
 use crate::error::ApiError;
 use crate::json::Field;
 
-const ROLES: &str = "one of system, developer, user, assistant";
+const ROLES: &str = "one of system, developer, user, assistant, tool";
 const CONTENT: &str = "a string, a content part or an array of content parts";
 
 /// Reads all messages.
@@ -21,22 +22,35 @@ pub(crate) fn read_all(field: &Field<'_>) -> Result<Vec<Message>, ApiError> {
 fn read_one(field: &Field<'_>) -> Result<Message, ApiError> {
     field.object("a message")?;
     let role = read_role(&field.require("role", ROLES)?)?;
-    if let Some(calls) = field.get("tool_calls")
-        && calls.value().as_array().is_none_or(|calls| !calls.is_empty())
-    {
-        return Err(calls.unsupported("tools are not offered yet; leave tool calls out of the history"));
-    }
     if let Some(call) = field.get("function_call") {
-        return Err(call.unsupported("tools are not offered yet; leave tool calls out of the history"));
+        return Err(call.unsupported("send the call in tool_calls"));
     }
+    let mut calls = Vec::new();
     let parts = match field.get("content") {
-        Some(content) => read_content(&content, role)?,
-        None if role == Role::Assistant => Vec::new(),
+        Some(content) => read_content(&content, role, &mut calls)?,
+        None if matches!(role, Role::Assistant | Role::Tool) => Vec::new(),
         None => {
             return Err(field.require("content", CONTENT).err().unwrap_or(ApiError::Internal));
         }
     };
-    Ok(Message::new(role, parts))
+    let own_calls =
+        field.get("tool_calls").map(|list| (past::read_calls(&list), list)).map(|(read, list)| {
+            let calls = read?;
+            if !calls.is_empty() && role != Role::Assistant {
+                return Err(list.unsupported("only an assistant message makes calls"));
+            }
+            Ok(calls)
+        });
+    calls.extend(own_calls.transpose()?.unwrap_or_default());
+    Ok(match role {
+        Role::System => Message::System { parts },
+        Role::User => Message::User { parts },
+        Role::Assistant => Message::Assistant { parts, reasoning: read_reasoning(field)?, calls },
+        Role::Tool => {
+            let id = field.get("tool_call_id").map(|id| id.text("a string").map(str::to_owned));
+            Message::Tool { call_id: id.transpose()?, parts }
+        }
+    })
 }
 
 fn read_role(field: &Field<'_>) -> Result<Role, ApiError> {
@@ -44,18 +58,25 @@ fn read_role(field: &Field<'_>) -> Result<Role, ApiError> {
         "system" | "developer" => Ok(Role::System),
         "user" => Ok(Role::User),
         "assistant" => Ok(Role::Assistant),
-        "tool" | "function" => Err(field.unsupported("tools are not offered yet; leave tool results out")),
+        "tool" => Ok(Role::Tool),
+        "function" => Err(field.unsupported("send the result with role tool and the call's id")),
         _ => Err(field.unlike(ROLES)),
     }
 }
 
-fn read_content(content: &Field<'_>, role: Role) -> Result<Vec<Part>, ApiError> {
+/// The thinking of an earlier answer, as clients send it back.
+fn read_reasoning(field: &Field<'_>) -> Result<String, ApiError> {
+    let sent = field.get("reasoning_content").or_else(|| field.get("reasoning"));
+    sent.map_or(Ok(String::new()), |reasoning| reasoning.text("a string").map(str::to_owned))
+}
+
+fn read_content(content: &Field<'_>, role: Role, calls: &mut Vec<PastCall>) -> Result<Vec<Part>, ApiError> {
     match content.value() {
         serde_json::Value::String(text) => Ok(vec![Part::Text(text.clone())]),
-        serde_json::Value::Object(_) => Ok(read_part(content, role)?.into_iter().collect()),
+        serde_json::Value::Object(_) => Ok(read_part(content, role, calls)?.into_iter().collect()),
         serde_json::Value::Array(_) => {
             let parts = content.items(CONTENT)?;
-            parts.iter().filter_map(|part| read_part(part, role).transpose()).collect()
+            parts.iter().filter_map(|part| read_part(part, role, calls).transpose()).collect()
         }
         serde_json::Value::Null | serde_json::Value::Bool(_) | serde_json::Value::Number(_) => {
             Err(content.unlike(CONTENT))
@@ -63,8 +84,9 @@ fn read_content(content: &Field<'_>, role: Role) -> Result<Vec<Part>, ApiError> 
     }
 }
 
-/// Reads one part; thinking of an earlier answer is dropped, as the model's own template drops it.
-fn read_part(part: &Field<'_>, role: Role) -> Result<Option<Part>, ApiError> {
+/// Reads one part; thinking of an earlier answer is dropped, as the model's own template drops it, and calls of
+/// an earlier answer are set aside.
+fn read_part(part: &Field<'_>, role: Role, calls: &mut Vec<PastCall>) -> Result<Option<Part>, ApiError> {
     part.object("a content part")?;
     let kind = part.require("type", "the kind of the part, such as text")?;
     match kind.text("the kind of the part, such as text")? {
@@ -72,6 +94,10 @@ fn read_part(part: &Field<'_>, role: Role) -> Result<Option<Part>, ApiError> {
             Ok(Some(Part::Text(part.require("text", "a string")?.text("a string")?.to_owned())))
         }
         "thinking" | "reasoning" | "redacted_thinking" if role == Role::Assistant => Ok(None),
+        "tool_call" | "tool-call" | "tool_use" if role == Role::Assistant => {
+            calls.push(past::read_call_part(part)?);
+            Ok(None)
+        }
         "image" | "image_url" | "input_image" => Err(refused(part, "image")),
         "audio" | "audio_url" | "input_audio" => Err(refused(part, "audio")),
         "video" | "video_url" | "input_video" => Err(refused(part, "video")),

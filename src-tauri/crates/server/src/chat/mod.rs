@@ -1,13 +1,18 @@
 //! Chat completions: reading the request, asking the worker, writing the answer.
 
 mod harmless;
+mod hearing;
 mod message;
+mod past;
 mod request;
 mod room;
+mod said;
 mod sampling;
 mod serve;
 mod still;
 mod talk;
+mod thinking;
+mod tools;
 mod wire;
 
 pub(crate) use serve::complete;

@@ -1,11 +1,12 @@
 //! The request of a chat completion, read from JSON.
 
 use hangar_config::Profile;
-use hangar_gemma::Message;
+use hangar_gemma::{Gate, Message};
 use hangar_protocol::Sampling;
 use serde_json::Value;
 
-use super::{harmless, message, sampling};
+use super::thinking::{self, Asked};
+use super::{harmless, message, sampling, tools};
 use crate::error::ApiError;
 use crate::json::Field;
 
@@ -14,6 +15,10 @@ use crate::json::Field;
 pub(crate) struct ChatRequest {
     /// The conversation, never empty.
     pub(crate) messages: Vec<Message>,
+    /// The tools, and which of them may be called.
+    pub(crate) gate: Gate,
+    /// Whether the model thinks, and whether that is sent.
+    pub(crate) thinking: Asked,
     /// Whether the answer is streamed.
     pub(crate) stream: bool,
     /// Whether a stream ends with its token counts.
@@ -74,6 +79,8 @@ pub(crate) fn read(body: &Value, profile: &Profile) -> Result<ChatRequest, ApiEr
     };
     Ok(ChatRequest {
         messages,
+        gate: tools::read(&root)?,
+        thinking: thinking::read(&root)?,
         stream,
         include_usage,
         limit: read_limit(&root, profile)?,

@@ -4,16 +4,18 @@ use axum::Extension;
 use axum::extract::{Request, State};
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
-use hangar_gemma::{Conversation, Thinking};
-use hangar_protocol::{Group, Prompt, Segment};
+use hangar_gemma::{Answer, CallIds, Conversation, Opening, Rendered, Thinking, ToolChoice};
+use hangar_protocol::{Group, Prompt, Sampling, Segment, Thought};
 use hangar_supervisor::Job;
 
+use super::hearing::Hearing;
 use super::request::{self, ChatRequest, TokenLimit};
 use super::room::answer_tokens;
 use super::talk::Talk;
+use super::tools;
 use crate::app::App;
 use crate::error::ApiError;
-use crate::ident::RequestIdent;
+use crate::ident::{self, RequestIdent};
 use crate::receipts::Draft;
 use crate::routes::CHAT;
 use crate::tokens::PromptSize;
@@ -51,13 +53,16 @@ async fn admit(app: &App, request: Request, draft: &mut Draft) -> Result<(ChatRe
     draft.asks(served.id(), &profile.model_id, request::wants_stream(&value));
     let wanted = request::read(&value, profile)?;
     drop(value);
-    let prompt = render(&wanted)?;
+    let rendered = render(&wanted)?;
+    draft.spells(rendered.lookalikes);
+    let opening = rendered.opening;
+    let prompt = written(rendered);
     let bench = served.bench().map_err(|why| why.error(profile))?;
     let (TokenLimit::Named(most) | TokenLimit::Default(most)) = wanted.limit;
     let window_tokens = profile.context_window_tokens;
     let (prompt, size) = bench.tokens.measure(prompt, window_tokens, most).await;
     let max_tokens = answer_tokens(wanted.limit, size, window_tokens)?;
-    let job = Job { prompt, sampling: wanted.sampling.clone(), max_tokens };
+    let job = Job { prompt, sampling: sampling(&wanted, opening), max_tokens };
     let reply = bench
         .worker
         .generate(job)
@@ -67,19 +72,37 @@ async fn admit(app: &App, request: Request, draft: &mut Draft) -> Result<(ChatRe
         PromptSize::Exactly(tokens) => Some(tokens),
         PromptSize::AtMost(_) | PromptSize::AtLeast(_) | PromptSize::Unknown => None,
     };
-    let talk = Talk::new(served.clone(), flight, reply, prompt_tokens, app.still_here_after);
+    let answer = Answer::new(opening, wanted.gate.clone(), CallIds::new(&ident::random(24)));
+    let hears = Hearing { answer, shows_reasoning: wanted.thinking.shows, reasoning_pieces: 0 };
+    let talk = Talk::new(served.clone(), flight, reply, hears, prompt_tokens, app.still_here_after);
     Ok((wanted, talk))
 }
 
-fn render(wanted: &ChatRequest) -> Result<Prompt, ApiError> {
-    let conversation = Conversation { messages: &wanted.messages, tools: &[], thinking: Thinking::Off };
-    let rendered = hangar_gemma::render(&conversation)
-        .map_err(|error| ApiError::BadRequest { param: Some(error.field()), what: format!("{error}.") })?;
+fn render(wanted: &ChatRequest) -> Result<Rendered, ApiError> {
+    // A model that may not call anything is not told of tools.
+    let tools = if wanted.gate.choice == ToolChoice::None { &[] } else { wanted.gate.tools.as_slice() };
+    let thinking = if wanted.thinking.thinks { Thinking::On } else { Thinking::Off };
+    hangar_gemma::render(&Conversation { messages: &wanted.messages, tools, thinking })
+        .map_err(|error| ApiError::BadRequest { param: Some(error.field()), what: format!("{error}.") })
+}
+
+fn sampling(wanted: &ChatRequest, opening: Opening) -> Sampling {
+    let mut sampling = wanted.sampling.clone();
+    sampling.thought = match opening {
+        Opening::Thought => Thought::Open,
+        Opening::Turn if wanted.thinking.thinks => Thought::Allowed,
+        Opening::Turn => Thought::Off,
+    };
+    sampling.grammar = tools::grammar(&wanted.gate).or(sampling.grammar);
+    sampling
+}
+
+fn written(rendered: Rendered) -> Prompt {
     let groups = rendered
         .groups
         .into_iter()
         .map(|group| Group { segments: group.segments.into_iter().map(segment).collect() });
-    Ok(Prompt { groups: groups.collect(), media: Vec::new() })
+    Prompt { groups: groups.collect(), media: Vec::new() }
 }
 
 fn segment(segment: hangar_gemma::Segment) -> Segment {

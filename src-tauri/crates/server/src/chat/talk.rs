@@ -7,12 +7,13 @@ use axum::Json;
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
-use hangar_gemma::{Answer, Delta, Piece as Told, Stop};
-use hangar_protocol::{FinishReason, Finished, Piece, WorkerFault};
+use hangar_gemma::{AnswerEnd, Delta};
+use hangar_protocol::{Finished, WorkerFault};
 use hangar_supervisor::{DispatchError, RanOn, Reply, ReplyEvent, Start};
 use tracing::{Instrument, Span};
 
-use super::wire::{self, Completion, Ending, Envelope, News, Still};
+use super::hearing::Hearing;
+use super::wire::{self, Completion, Ending, Envelope, Gathered, News, Still};
 use crate::app::unix_seconds;
 use crate::error::ApiError;
 use crate::flight::Flight;
@@ -26,8 +27,8 @@ pub(crate) struct Talk {
     envelope: Envelope,
     still_here_after: Duration,
     reply: Reply,
-    answer: Answer,
-    /// What comes after the text that was held back until the end.
+    hears: Hearing,
+    /// What comes after what was held back until the end.
     next: Option<Turn>,
     start: Option<Start>,
     /// How far it is, until there is text.
@@ -38,7 +39,7 @@ pub(crate) struct Talk {
 
 /// What the next event of the worker means for the client.
 enum Turn {
-    Text(String),
+    News(Vec<Delta>),
     End(Ending),
     Broken(ApiError, Option<RanOn>),
 }
@@ -49,6 +50,7 @@ impl Talk {
         served: Served,
         flight: Flight,
         reply: Reply,
+        hears: Hearing,
         prompt_tokens: Option<u64>,
         still_here_after: Duration,
     ) -> Self {
@@ -58,19 +60,18 @@ impl Talk {
             model: served.profile().model_id.clone(),
         };
         let still = Some(Still::new(prompt_tokens));
-        let answer = Answer::default();
-        Self { served, envelope, still_here_after, reply, answer, next: None, start: None, still, flight }
+        Self { served, envelope, still_here_after, reply, hears, next: None, start: None, still, flight }
     }
 
     /// The whole answer, once it is there.
     pub(crate) async fn whole(mut self, mut draft: Draft) -> Response {
-        let mut content = String::new();
+        let mut gathered = Gathered::default();
         loop {
             match self.hear(&mut draft).await {
-                Turn::Text(text) => content.push_str(&text),
+                Turn::News(deltas) => gathered.extend(deltas),
                 Turn::End(ending) => {
                     let mut response =
-                        Json(Completion::new(&self.envelope, &content, &ending)).into_response();
+                        Json(Completion::new(&self.envelope, &gathered, &ending)).into_response();
                     let no_store = HeaderValue::from_static("no-store");
                     response.headers_mut().insert(header::CACHE_CONTROL, no_store);
                     return response;
@@ -117,7 +118,10 @@ impl Talk {
             return (wire::event(&self.envelope, News::StillHere(still), include_usage), true);
         };
         match heard {
-            Turn::Text(text) => (wire::event(&self.envelope, News::Text(&text), include_usage), true),
+            Turn::News(deltas) => {
+                let events = deltas.iter().map(|delta| self.events(delta, include_usage));
+                (events.collect(), true)
+            }
             Turn::End(ending) => {
                 let mut last = wire::event(&self.envelope, News::Finish(ending.finish_reason), include_usage);
                 if include_usage {
@@ -130,6 +134,16 @@ impl Talk {
                 draft.broke(&error, ran_on);
                 (wire::data(&error.stream_json()), false)
             }
+        }
+    }
+
+    fn events(&self, delta: &Delta, include_usage: bool) -> String {
+        let event = |news| wire::event(&self.envelope, news, include_usage);
+        match delta {
+            Delta::Text(text) => event(News::Text(text)),
+            Delta::Reasoning(text) => event(News::Reasoning(text)),
+            // Clients take a call's name and its arguments from events of their own.
+            Delta::Call(call) => event(News::Call(call)) + &event(News::Arguments(call)),
         }
     }
 
@@ -149,23 +163,22 @@ impl Talk {
                     self.start = Some(start);
                 }
                 Some(ReplyEvent::Pieces(pieces)) => {
-                    let deltas = pieces.iter().flat_map(|piece| self.answer.push(told(piece)));
-                    let text: String = deltas.filter_map(Delta::into_text).collect();
-                    if !text.is_empty() {
+                    let deltas = self.hears.push(&pieces);
+                    if !deltas.is_empty() {
                         draft.spoke();
                         self.still = None;
-                        return Turn::Text(text);
+                        return Turn::News(deltas);
                     }
                 }
                 Some(ReplyEvent::Finished { finished, ran_on }) => {
-                    let end = self.ended(draft, &finished, ran_on);
-                    let held = std::mem::take(&mut self.answer).finish(stop(finished.reason)).deltas;
-                    let text: String = held.into_iter().filter_map(Delta::into_text).collect();
-                    if text.is_empty() {
+                    let mut heard = self.hears.finish(finished.reason);
+                    let held = std::mem::take(&mut heard.deltas);
+                    let end = self.ended(draft, &finished, &heard, ran_on);
+                    if held.is_empty() {
                         return end;
                     }
                     self.next = Some(end);
-                    return Turn::Text(text);
+                    return Turn::News(held);
                 }
                 Some(ReplyEvent::Failed { error, ran_on }) => return self.broken(&error, ran_on),
                 Some(ReplyEvent::Probed(_)) => {}
@@ -178,14 +191,16 @@ impl Talk {
         self.still = self.still.map(next);
     }
 
-    fn ended(&self, draft: &mut Draft, finished: &Finished, ran_on: RanOn) -> Turn {
+    fn ended(&self, draft: &mut Draft, finished: &Finished, heard: &AnswerEnd, ran_on: RanOn) -> Turn {
         draft.finished(finished, ran_on);
+        draft.withheld(&heard.withheld);
         let Some(start) = self.start else {
             let what = "an answer without a beginning".to_owned();
             return self.broken(&DispatchError::Fault(WorkerFault::Engine { what }), Some(ran_on));
         };
         let total_ms = draft.elapsed_ms();
-        let Some(ending) = Ending::new(start, finished, total_ms) else {
+        let Some(ending) = Ending::new(start, finished, heard.finish, self.hears.reasoning_pieces, total_ms)
+        else {
             return self.broken(&DispatchError::Cancelled, Some(ran_on));
         };
         draft.answered(ending.finish_reason);
@@ -207,20 +222,5 @@ impl Talk {
         let error = self.flight.told(error, self.served.pace());
         tracing::warn!(profile = self.served.id(), code = error.code().word(), "an answer broke off");
         Turn::Broken(error, ran_on)
-    }
-}
-
-fn told(piece: &Piece) -> Told<'_> {
-    match piece {
-        Piece::Text { text } | Piece::Scored { text, .. } => Told::Text(text),
-        Piece::Control { token } => Told::Control(token),
-    }
-}
-
-fn stop(reason: FinishReason) -> Stop {
-    match reason {
-        FinishReason::Stop | FinishReason::Cancelled => Stop::Ended,
-        FinishReason::StopText => Stop::StopText,
-        FinishReason::Length => Stop::Length,
     }
 }

@@ -1,11 +1,14 @@
 //! The answer in OpenAI's shapes, whole and in chunks.
 
+use hangar_gemma::{Finish, ToolCall};
 use hangar_protocol::{FinishReason, Finished};
 use hangar_supervisor::Start;
 use serde::Serialize;
 
 use crate::views::{Memory, rounded_ms as rounded};
 
+pub(crate) use super::said::Gathered;
+use super::said::{Call, Message};
 pub(crate) use super::still::Still;
 
 /// What stays the same in every part of one answer.
@@ -26,7 +29,7 @@ pub(crate) struct Ending {
     pub(crate) usage: Usage,
     /// Times and memory.
     pub(crate) metrics: Metrics,
-    /// `stop` or `length`.
+    /// `stop`, `tool_calls` or `length`.
     #[serde(skip)]
     pub(crate) finish_reason: &'static str,
 }
@@ -38,11 +41,17 @@ pub(crate) struct Usage {
     completion_tokens: u32,
     total_tokens: u32,
     prompt_tokens_details: PromptDetails,
+    completion_tokens_details: CompletionDetails,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 struct PromptDetails {
     cached_tokens: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+struct CompletionDetails {
+    reasoning_tokens: u32,
 }
 
 /// Times in milliseconds and memory.
@@ -60,11 +69,20 @@ pub(crate) struct Metrics {
 
 impl Ending {
     /// Puts together what the worker said at the start and at the end; none for an answer that was cancelled.
-    pub(crate) fn new(start: Start, finished: &Finished, total_ms: f64) -> Option<Self> {
-        let finish_reason = match finished.reason {
-            FinishReason::Stop | FinishReason::StopText => "stop",
-            FinishReason::Length => "length",
-            FinishReason::Cancelled => return None,
+    pub(crate) fn new(
+        start: Start,
+        finished: &Finished,
+        finish: Finish,
+        reasoning_tokens: u32,
+        total_ms: f64,
+    ) -> Option<Self> {
+        if finished.reason == FinishReason::Cancelled {
+            return None;
+        }
+        let finish_reason = match finish {
+            Finish::Stop => "stop",
+            Finish::ToolCalls => "tool_calls",
+            Finish::Length => "length",
         };
         let tokens = finished.tokens;
         Some(Self {
@@ -73,6 +91,9 @@ impl Ending {
                 completion_tokens: tokens.completion_tokens,
                 total_tokens: tokens.prompt_tokens.saturating_add(tokens.completion_tokens),
                 prompt_tokens_details: PromptDetails { cached_tokens: tokens.cached_tokens },
+                completion_tokens_details: CompletionDetails {
+                    reasoning_tokens: reasoning_tokens.min(tokens.completion_tokens),
+                },
             },
             metrics: Metrics {
                 queue_wait_ms: rounded(start.queue_wait_ms),
@@ -114,15 +135,8 @@ struct Choice<'a> {
     finish_reason: &'static str,
 }
 
-#[derive(Debug, Serialize)]
-struct Message<'a> {
-    role: &'static str,
-    content: &'a str,
-    refusal: Option<()>,
-}
-
 impl<'a> Completion<'a> {
-    pub(crate) fn new(envelope: &'a Envelope, content: &'a str, ending: &'a Ending) -> Self {
+    pub(crate) fn new(envelope: &'a Envelope, gathered: &'a Gathered, ending: &'a Ending) -> Self {
         Self {
             id: &envelope.id,
             object: "chat.completion",
@@ -130,7 +144,7 @@ impl<'a> Completion<'a> {
             model: &envelope.model,
             choices: [Choice {
                 index: 0,
-                message: Message { role: "assistant", content, refusal: None },
+                message: gathered.message(),
                 logprobs: None,
                 finish_reason: ending.finish_reason,
             }],
@@ -147,6 +161,12 @@ pub(crate) enum News<'a> {
     Role,
     /// More text.
     Text(&'a str),
+    /// More thinking.
+    Reasoning(&'a str),
+    /// A tool call without its arguments.
+    Call(&'a ToolCall),
+    /// A tool call's arguments.
+    Arguments(&'a ToolCall),
     /// Nothing new, and how far it is until there is text; some clients count silence as death, and comments as
     /// silence.
     StillHere(Option<Still>),
@@ -183,13 +203,22 @@ struct Delta<'a> {
     role: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     content: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_content: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_calls: Option<[Call<'a>; 1]>,
 }
 
 /// One event with news; `include_usage` announces the counts that come at the end.
 pub(crate) fn event(envelope: &Envelope, news: News<'_>, include_usage: bool) -> String {
     let (delta, finish_reason, still) = match news {
-        News::Role => (Delta { role: Some("assistant"), content: Some("") }, None, None),
+        News::Role => (Delta { role: Some("assistant"), content: Some(""), ..Delta::default() }, None, None),
         News::Text(text) => (Delta { content: Some(text), ..Delta::default() }, None, None),
+        News::Reasoning(text) => (Delta { reasoning_content: Some(text), ..Delta::default() }, None, None),
+        News::Call(call) => (Delta { tool_calls: Some([Call::begun(call)]), ..Delta::default() }, None, None),
+        News::Arguments(call) => {
+            (Delta { tool_calls: Some([Call::arguments(call)]), ..Delta::default() }, None, None)
+        }
         News::StillHere(still) => (Delta::default(), None, still),
         News::Finish(reason) => (Delta::default(), Some(reason), None),
     };
@@ -233,73 +262,4 @@ fn chunk(envelope: &Envelope, choices: &[ChunkChoice<'_>], figures: Figures<'_>)
 }
 
 #[cfg(test)]
-mod tests {
-    use hangar_protocol::{MemoryUse, RequestId, Timings, TokenUse};
-
-    use hangar_supervisor::RanOn;
-
-    use super::*;
-
-    const RAN_ON: RanOn = RanOn { generation: 1, pid: None, memory_before: None };
-
-    fn envelope() -> Envelope {
-        Envelope { id: "chatcmpl-abc".into(), created: 1_700_000_000, model: "gemma-4-pocket".into() }
-    }
-
-    fn finished(reason: FinishReason) -> Finished {
-        Finished {
-            request: RequestId(1),
-            reason,
-            tokens: TokenUse { prompt_tokens: 30, cached_tokens: 12, completion_tokens: 5 },
-            timings: Timings { prefill_ms: 10.123_456, generation_ms: 20.0 },
-            memory: MemoryUse { active_bytes: 1 << 30, peak_bytes: 3 << 29, cache_bytes: 0 },
-            warnings: Vec::new(),
-        }
-    }
-
-    fn ending() -> Ending {
-        let start =
-            Start { prompt_tokens: 30, cached_tokens: 12, queue_wait_ms: 1.5, load_ms: 0.0, ran_on: RAN_ON };
-        Ending::new(start, &finished(FinishReason::Stop), 40.0).unwrap()
-    }
-
-    #[test]
-    fn a_whole_answer_has_the_shape_clients_know() {
-        insta::assert_json_snapshot!(Completion::new(&envelope(), "noted.", &ending()));
-    }
-
-    #[test]
-    fn a_stream_with_usage_has_the_shape_clients_know() {
-        let envelope = envelope();
-        let news = [
-            News::Role,
-            News::Text("a\n\"b\""),
-            News::StillHere(Some(Still::new(Some(30)))),
-            News::StillHere(None),
-            News::Finish("stop"),
-        ];
-        let mut stream: String = news.iter().map(|news| event(&envelope, *news, true)).collect();
-        stream.push_str(&usage_event(&envelope, &ending()));
-        stream.push_str(&data("[DONE]"));
-        insta::assert_snapshot!(stream);
-    }
-
-    #[test]
-    fn without_include_usage_no_chunk_speaks_of_it() {
-        assert!(!event(&envelope(), News::Role, false).contains("usage"));
-    }
-
-    #[test]
-    fn every_event_is_one_line_of_data() {
-        let event = event(&envelope(), News::Text("\r\n\n\u{2028}"), false);
-        assert_eq!(event.trim_end().lines().count(), 1);
-        assert!(event.ends_with("\n\n"));
-    }
-
-    #[test]
-    fn a_cancelled_answer_has_no_ending() {
-        let start =
-            Start { prompt_tokens: 1, cached_tokens: 0, queue_wait_ms: 0.0, load_ms: 0.0, ran_on: RAN_ON };
-        assert!(Ending::new(start, &finished(FinishReason::Cancelled), 1.0).is_none());
-    }
-}
+mod tests;

@@ -8,6 +8,7 @@ mod receipt;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use hangar_gemma::Withheld;
 use hangar_protocol::Finished;
 use hangar_supervisor::{RanOn, Start};
 use tokio::time::Instant;
@@ -69,6 +70,16 @@ impl Draft {
     /// Which model is asked, and whether the answer is streamed.
     pub(crate) fn asks(&mut self, profile: &str, model_id: &str, stream: bool) {
         self.receipt.asks(profile, model_id, stream);
+    }
+
+    /// How often its text spells a control token; each was told to the model as characters.
+    pub(crate) fn spells(&mut self, lookalikes: u32) {
+        self.receipt.spells(lookalikes);
+    }
+
+    /// Tool calls of the model that were not passed on.
+    pub(crate) fn withheld(&mut self, withheld: &Withheld) {
+        self.receipt.withheld(withheld);
     }
 
     /// The worker read the prompt.

@@ -1,5 +1,6 @@
 //! One receipt as it is served.
 
+use hangar_gemma::Withheld;
 use hangar_protocol::{Finished, MemoryUse};
 use hangar_supervisor::{RanOn, Start};
 use serde::Serialize;
@@ -20,6 +21,10 @@ pub(crate) struct Receipt {
     outcome: Outcome,
     finish_reason: Option<&'static str>,
     error: Option<Refusal>,
+    /// How often the prompt's own text spells a control token.
+    lookalikes: Option<u32>,
+    /// Tool calls of the model that were not passed on.
+    withheld_calls: Option<u32>,
     timings: Timings,
     tokens: Tokens,
     memory: MemoryPair,
@@ -98,6 +103,16 @@ impl Receipt {
         self.profile = Some(profile.to_owned());
         self.model = Some(model_id.to_owned());
         self.stream = stream;
+    }
+
+    pub(super) fn spells(&mut self, lookalikes: u32) {
+        self.lookalikes = Some(lookalikes);
+    }
+
+    pub(super) fn withheld(&mut self, withheld: &Withheld) {
+        let Withheld { undeclared, unwanted, malformed, surplus, cut } = *withheld;
+        let all = [undeclared, unwanted, malformed, surplus, cut];
+        self.withheld_calls = Some(all.into_iter().fold(0, u32::saturating_add));
     }
 
     pub(super) fn started(&mut self, start: &Start) {

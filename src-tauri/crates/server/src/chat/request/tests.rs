@@ -1,11 +1,13 @@
 //! What a chat request must hold, and what it is refused for.
 
 use hangar_config::Home;
-use hangar_gemma::{Part, Role};
+use hangar_gemma::{Message, Part, Role};
 use hangar_protocol::Grammar;
 use serde_json::json;
 
 use super::*;
+
+mod tools;
 
 fn profile() -> Profile {
     let folder = "/nowhere".to_owned();
@@ -31,6 +33,10 @@ fn messages(list: Value) -> Result<Vec<Message>, ApiError> {
 fn refused(result: Result<impl std::fmt::Debug, ApiError>) -> (u16, &'static str, Option<String>) {
     let error = result.unwrap_err();
     (error.status().as_u16(), error.code().word(), error.param().map(str::to_owned))
+}
+
+fn text(text: &str) -> Part {
+    Part::Text(text.to_owned())
 }
 
 fn at(param: &str) -> (u16, &'static str, Option<String>) {
@@ -202,7 +208,6 @@ fn content_is_a_string_one_part_or_parts() {
         {"role": "assistant"},
     ]))
     .unwrap();
-    let text = |text: &str| Part::Text(text.to_owned());
     assert_eq!(read[1], Message::new(Role::System, vec![text("d")]));
     assert_eq!(read[2].parts(), [text("a"), text("b")]);
     assert_eq!(read[3].parts(), [text("c")]);
@@ -247,23 +252,9 @@ fn media_is_refused_as_a_modality() {
 }
 
 #[test]
-fn tools_in_the_history_and_unknown_parts_are_not_supported() {
-    let tool = json!([{"role": "tool", "content": "x", "tool_call_id": "a"}]);
-    assert_eq!(refused(messages(tool)), unsupported("messages[0].role"));
-    let calls = json!([{"role": "assistant", "content": null, "tool_calls": [{"id": "a"}]}]);
-    assert_eq!(refused(messages(calls)), unsupported("messages[0].tool_calls"));
-    let part = json!([{"role": "user", "content": [{"type": "hologram"}]}]);
-    assert_eq!(refused(messages(part)), unsupported("messages[0].content[0].type"));
-    let thinking = json!([{"role": "user", "content": [{"type": "thinking"}]}]);
-    assert_eq!(refused(messages(thinking)), unsupported("messages[0].content[0].type"));
-}
-
-#[test]
 fn values_that_ask_for_nothing_are_accepted_and_others_named() {
     for (field, nothing, something) in [
         ("n", vec![json!(1)], json!(2)),
-        ("tools", vec![json!([])], json!([{"type": "function"}])),
-        ("tool_choice", vec![json!("auto"), json!("none")], json!("required")),
         ("functions", vec![json!([])], json!([{}])),
         ("function_call", vec![json!("auto")], json!({"name": "f"})),
         ("logit_bias", vec![json!({})], json!({"5": 1})),
