@@ -183,3 +183,64 @@ test("raw responses carry the headers of an answer and of a stream", async () =>
   assert.notEqual(stream.request_id, whole.request_id);
   assert.equal(textOf(await all(stream.data)), whole.data.choices[0].message.content);
 });
+
+const WEATHER = {
+  type: "function",
+  function: {
+    name: "get_weather",
+    description: "get weather for a city",
+    parameters: { type: "object", properties: { city: { type: "string" } }, required: ["city"] },
+  },
+};
+
+test("a call of a tool is the same whole and streamed, and its result goes back by its id", async () => {
+  const client = clientOf(await ordinary);
+  const messages = [{ role: "user", content: "what is the weather in tokyo?" }];
+  const asked = { model: MODEL, temperature: 0, messages, tools: [WEATHER] };
+  const whole = (await client.chat.completions.create(asked)).choices[0];
+  assert.equal(whole.finish_reason, "tool_calls");
+  assert.equal(whole.message.content, null);
+  const [call] = whole.message.tool_calls;
+  assert.match(call.id, /^[A-Za-z0-9]{1,40}$/);
+  assert.deepEqual(
+    [call.function.name, JSON.parse(call.function.arguments)],
+    ["get_weather", { city: "tokyo" }],
+  );
+  const streamed = await client.chat.completions.stream(asked).finalChatCompletion();
+  assert.equal(streamed.choices[0].finish_reason, "tool_calls");
+  const same = ({ name, arguments: text }) => ({ name, text });
+  assert.deepEqual(same(streamed.choices[0].message.tool_calls[0].function), same(call.function));
+  const answered = [...messages, whole.message, { role: "tool", tool_call_id: call.id, content: "sunny" }];
+  const answer = (await client.chat.completions.create({ ...asked, messages: answered })).choices[0];
+  assert.doesNotMatch(answer.message.content ?? "", /<\||call:/);
+});
+
+test("a tool that runs by itself is called with its arguments and its result is answered", async () => {
+  const client = clientOf(await ordinary);
+  const cities = [];
+  const tool = {
+    type: "function",
+    function: {
+      ...WEATHER.function,
+      parse: JSON.parse,
+      function: ({ city }) => {
+        cities.push(city);
+        return "sunny";
+      },
+    },
+  };
+  const runner = client.chat.completions.runTools(
+    {
+      model: MODEL,
+      temperature: 0,
+      messages: [{ role: "user", content: "what is the weather in tokyo?" }],
+      tools: [tool],
+    },
+    { maxChatCompletions: 2 },
+  );
+  const results = [];
+  runner.on("functionToolCallResult", (result) => results.push(result));
+  await runner.done();
+  assert.equal(cities[0], "tokyo");
+  assert.equal(results[0], "sunny");
+});
