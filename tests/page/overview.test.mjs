@@ -99,3 +99,17 @@ test("a model that cannot be loaded is named with its cure, and one button mends
   await error.waitFor({ state: "detached" });
   assert.equal((await get(server, "/ready")).worker.state, "ready");
 });
+
+test("another model is shown with its own state beside the default one", async (t) => {
+  const local = { profiles: { second: { model: { id: "second", path: modelCopy(t) } } } };
+  const server = await serve(t, { local });
+  const page = await openPage(t, browser, server);
+  await headerSays(page, "Idle");
+  const others = page.getByRole("region", { name: "Other models" });
+  await others.getByText("second").waitFor();
+  await others.getByText("Idle").waitFor();
+  const { status } = await ask(server, "hello.", { model: "second" });
+  assert.equal(status, 200);
+  await others.getByText("Ready").waitFor();
+  await headerSays(page, "Idle");
+});
