@@ -6,7 +6,7 @@ use hangar_supervisor::StateWord;
 use serde_json::json;
 use tokio::time::Instant;
 
-use crate::rig::{CHAT, Rig};
+use crate::rig::{CHAT, Rig, settings};
 
 const STATE_ROUTES: [&str; 6] =
     ["/health", "/ready", "/v1/models", "/admin/stats", "/admin/requests", "/metrics"];
@@ -87,5 +87,14 @@ async fn the_page_is_served_and_says_how_to_build_it_when_it_is_not_there() {
     let page = rig.get("/").await;
     assert_eq!(page.status, 404);
     assert!(page.body.contains("npm"), "{}", page.body);
+    rig.end().await;
+}
+
+#[tokio::test]
+async fn a_model_that_is_not_to_wait_for_a_request_is_loaded_at_the_start() {
+    let mut settings = settings();
+    settings.profiles.default_profile_mut().worker.lazy_load = false;
+    let rig = Rig::with(settings, json!([{}])).await;
+    rig.state(StateWord::Ready).await;
     rig.end().await;
 }

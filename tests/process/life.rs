@@ -51,7 +51,7 @@ async fn unload_answers_after_the_process_is_gone_and_needs_force_when_busy() {
     let reply = rig.worker.generate(job()).await.unwrap();
     state(&rig.worker, StateWord::Busy).await;
     assert_eq!(rig.worker.unload(Reach::Idle).await, Err(DispatchError::UnloadRefused));
-    let unloaded = rig.worker.unload(Reach::Running).await.unwrap();
+    let unloaded = rig.worker.unload(Reach::Everything).await.unwrap();
     assert!(!lives(unloaded.old_pid.unwrap()));
     assert_eq!(read(reply).await.1, Err(DispatchError::Cancelled));
 }

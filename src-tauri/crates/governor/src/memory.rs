@@ -22,16 +22,18 @@ pub fn system() -> Arc<dyn MemoryProbe> {
     Arc::new(SystemMemory)
 }
 
-/// How much came back with the end of a process, from readings before and after: never more than it held, and
-/// none where the machine's other work hides it.
+/// How much came back with the end of a process, from readings before and after: never more than it held, and what
+/// it held itself where the machine's other work hides the gain.
 pub fn freed_bytes(
     held_before_bytes: Option<u64>,
     available_before_bytes: Option<u64>,
     available_after_bytes: Option<u64>,
 ) -> Option<u64> {
-    let gained = available_after_bytes?.checked_sub(available_before_bytes?)?;
-    let freed = gained.min(held_before_bytes?);
-    (freed > 0).then_some(freed)
+    let held = held_before_bytes?;
+    match available_after_bytes?.checked_sub(available_before_bytes?) {
+        Some(gained) if gained > 0 => Some(gained.min(held)),
+        Some(_) | None => Some(held),
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -117,8 +119,8 @@ mod tests {
     fn what_came_back_is_never_more_than_was_held_and_never_guessed() {
         assert_eq!(freed_bytes(Some(30), Some(100), Some(125)), Some(25));
         assert_eq!(freed_bytes(Some(30), Some(100), Some(190)), Some(30));
-        assert_eq!(freed_bytes(Some(30), Some(100), Some(90)), None);
-        assert_eq!(freed_bytes(Some(30), Some(100), Some(100)), None);
+        assert_eq!(freed_bytes(Some(30), Some(100), Some(90)), Some(30));
+        assert_eq!(freed_bytes(Some(30), Some(100), Some(100)), Some(30));
         for unread in [
             freed_bytes(None, Some(1), Some(2)),
             freed_bytes(Some(1), None, Some(2)),

@@ -226,6 +226,20 @@ impl Roster {
         &self.default
     }
 
+    /// Begins to load every model that is not to wait for its first request.
+    pub(crate) fn load_the_eager(&self) {
+        for served in self.iter().filter(|served| !served.profile().worker.lazy_load) {
+            match served.bench() {
+                Ok(bench) => drop(tokio::spawn(async move {
+                    if let Err(error) = bench.worker.restart().await {
+                        tracing::warn!(%error, "a model was not loaded at the start");
+                    }
+                })),
+                Err(_) => tracing::warn!(profile = served.id(), "a model to load at the start is not there"),
+            }
+        }
+    }
+
     /// All of them, the default first.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Served> {
         std::iter::once(&self.default).chain(self.others.iter())

@@ -31,7 +31,7 @@ use crate::views::{HostedBy, PanelSnapshot};
 /// Longest time that running answers are given to end when the service ends.
 const DRAIN_LIMIT: Duration = Duration::from_secs(10);
 /// Silence after which a stream says that it is still there; clients count it as death after minutes.
-const STILL_HERE_AFTER: Duration = Duration::from_secs(10);
+const STILL_HERE_AFTER: Duration = Duration::from_secs(9);
 /// Time for the last bytes of the last answers to leave.
 const CLOSE_LIMIT: Duration = Duration::from_secs(1);
 
@@ -131,6 +131,7 @@ impl Server {
         for listener in listeners {
             serving.spawn(doorway.clone().serve(listener, self.router(), closing.subscribe()));
         }
+        self.app.roster.load_the_eager();
         drop(wish.wait_for(|wish| *wish != Wish::Run).await);
         self.app.flights.set(Door::Ending);
         tracing::info!("shutting down");

@@ -138,10 +138,8 @@ struct Readings {
 /// Which requests an unload may end; they end as cancelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// None: a busy worker is not unloaded.
+    /// None: a worker that somebody waits for is not unloaded.
     Idle,
-    /// The running one; who waits is served by a new worker.
-    Running,
     /// The running one and all that wait.
     Everything,
 }

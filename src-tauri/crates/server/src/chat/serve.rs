@@ -114,9 +114,13 @@ fn segment(segment: hangar_gemma::Segment) -> Segment {
     }
 }
 
-fn overflow_as_asked(mut error: ApiError, headers: &HeaderMap) -> ApiError {
-    if let ApiError::QueueFull { as_429, .. } = &mut error {
-        *as_429 = headers.get("x-hangar-overflow").is_some_and(|value| value.as_bytes() == b"429");
+fn overflow_as_asked(error: ApiError, headers: &HeaderMap) -> ApiError {
+    let as_429 = headers.get("x-hangar-overflow").is_some_and(|value| value.as_bytes() == b"429");
+    if let ApiError::QueueFull { depth, retry_after_s, .. } = error {
+        return ApiError::QueueFull { depth, retry_after_s, as_429 };
+    }
+    if let (ApiError::WorkerBusy { retry_after_s }, true) = (&error, as_429) {
+        return ApiError::QueueFull { depth: 0, retry_after_s: *retry_after_s, as_429 };
     }
     error
 }

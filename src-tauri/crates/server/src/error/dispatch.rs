@@ -39,7 +39,9 @@ pub(crate) fn from_dispatch(error: &DispatchError, pace: &Pace) -> ApiError {
             log(cause);
             ApiError::WorkerStalled { what: cause.to_string() }
         }
-        DispatchError::Cancelled => ApiError::WorkerCrashed { what: "it was unloaded by force".to_owned() },
+        DispatchError::Cancelled => {
+            ApiError::WorkerNotReady { what: "it was unloaded by command".to_owned(), retry_after_s: 1 }
+        }
         DispatchError::Fault(fault) => faulted(fault),
         DispatchError::ShuttingDown => ApiError::ShuttingDown,
     }

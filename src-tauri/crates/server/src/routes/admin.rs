@@ -48,7 +48,7 @@ pub(crate) async fn unload(
     content: Body,
 ) -> Result<Json<UnloadDone>, ApiError> {
     let bytes = body::read(content, COMMAND_BODY_BYTES).await?;
-    let reach = if wants_force(&bytes)? { Reach::Running } else { Reach::Idle };
+    let reach = if wants_force(&bytes)? { Reach::Everything } else { Reach::Idle };
     if app.flights.door() == Door::Ending {
         return Err(ApiError::ShuttingDown);
     }

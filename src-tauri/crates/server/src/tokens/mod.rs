@@ -12,7 +12,7 @@ use tokio::sync::{Mutex, Semaphore};
 use vocabulary::Vocabulary;
 
 /// A prompt is counted whole up to this many windows; beyond it a lower bound has to do.
-const COUNTED_WINDOWS: u64 = 2;
+const COUNTED_WINDOWS: u64 = 8;
 
 /// Size of a prompt, as far as it had to be known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -42,8 +42,13 @@ impl Machine {
     }
 
     pub(super) fn unload(&mut self, ticket: Ticket, reach: Reach, effects: &mut Vec<Effect>) {
-        if reach == Reach::Everything {
-            self.fail_queue(&DispatchError::Cancelled, effects);
+        match reach {
+            Reach::Everything => self.fail_queue(&DispatchError::Cancelled, effects),
+            Reach::Idle if self.is_wanted() => {
+                effects.push(Effect::Settle { ticket, result: Err(DispatchError::UnloadRefused) });
+                return;
+            }
+            Reach::Idle => {}
         }
         match self.state.clone() {
             State::Unloaded | State::Failed { .. } | State::Closed => {
@@ -57,9 +62,6 @@ impl Machine {
                 }
                 Self::settle(&mut self.restarts, &Err(DispatchError::Cancelled), effects);
                 effects.push(Effect::Settle { ticket, result: Ok(()) });
-            }
-            State::Busy { .. } if reach == Reach::Idle => {
-                effects.push(Effect::Settle { ticket, result: Err(DispatchError::UnloadRefused) });
             }
             State::Busy { request, cancelling } => {
                 if !cancelling {
@@ -144,6 +146,10 @@ impl Machine {
     /// Past failures no longer count.
     pub(super) fn forgive(&mut self) {
         self.failures = 0;
+    }
+
+    fn is_wanted(&self) -> bool {
+        matches!(self.state, State::Busy { .. }) || !self.queue.is_empty()
     }
 
     fn begin_unload(&mut self, ticket: Ticket, effects: &mut Vec<Effect>) {

@@ -207,7 +207,7 @@ fn unload_of_a_busy_worker_needs_force() {
     let (mut machine, generation) = busy(FIRST);
     let refused = machine.step(Event::Unload { ticket: Ticket(1), reach: Reach::Idle });
     assert_eq!(refused, [Effect::Settle { ticket: Ticket(1), result: Err(DispatchError::UnloadRefused) }]);
-    let effects = machine.step(Event::Unload { ticket: Ticket(2), reach: Reach::Running });
+    let effects = machine.step(Event::Unload { ticket: Ticket(2), reach: Reach::Everything });
     assert_eq!(failure(&effects, FIRST), Some(&DispatchError::Cancelled));
     let effects = machine.step(exited(generation));
     assert_eq!(effects, [Effect::Settle { ticket: Ticket(2), result: Ok(()) }]);
@@ -266,7 +266,7 @@ fn a_demand_during_an_unload_starts_a_new_worker_afterwards() {
 fn close_is_never_undone() {
     let (mut machine, generation) = ready();
     machine.step(Event::Shutdown);
-    machine.step(Event::Unload { ticket: Ticket(1), reach: Reach::Running });
+    machine.step(Event::Unload { ticket: Ticket(1), reach: Reach::Everything });
     machine.step(Event::Restart { ticket: Ticket(2) });
     machine.step(exited(generation));
     assert_eq!(machine.word(), StateWord::Closed);

@@ -48,7 +48,7 @@ impl World {
                 } else {
                     Event::Unload {
                         ticket,
-                        reach: [Reach::Idle, Reach::Running, Reach::Everything][dice.roll(3) as usize],
+                        reach: if dice.roll(2) == 0 { Reach::Idle } else { Reach::Everything },
                     }
                 }
             }
