@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 const PATIENCE_MS = 60_000;
-const control = (token) => ({ kind: "control", token });
+const control = (token) => ({ type: "control", token });
 
 /** The served model's name. */
 export const MODEL = "gemma-4-pocket";

@@ -6,6 +6,7 @@ use std::time::Duration;
 use hangar_provision::{Expected, Resources, runtime};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use serde_json::Value;
 use tokio::time::Instant;
 
 use super::BenchError;
@@ -133,6 +134,8 @@ fn answer_ms(service: &Service, began: Instant) -> Result<f64, Failure> {
 }
 
 fn refusal_row(service: &Service) -> Result<Row, Failure> {
+    // One that was just left may still hold its place.
+    wait_until(service, "the model did not get free", |worker| worker["state"] == "ready")?;
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         for _ in 0..CAPACITY {
@@ -158,15 +161,21 @@ fn refusal_row(service: &Service) -> Result<Row, Failure> {
 }
 
 fn wait_until_full(service: &Service) -> Result<(), Failure> {
+    wait_until(service, "the queue did not fill", |worker| {
+        worker["state"] == "busy" && worker["queue_depth"] == worker["queue_max_depth"]
+    })
+}
+
+fn wait_until(service: &Service, otherwise: &str, reached: impl Fn(&Value) -> bool) -> Result<(), Failure> {
     let began = Instant::now();
     while began.elapsed() < PATIENCE {
         let (_, worker) = service.ready()?;
-        if worker["state"] == "busy" && worker["queue_depth"] == worker["queue_max_depth"] {
+        if reached(&worker) {
             return Ok(());
         }
         std::thread::park_timeout(PAUSE);
     }
-    Err(unusable("the queue did not fill"))
+    Err(unusable(otherwise))
 }
 
 fn refusals_ms(service: &Service) -> Result<Vec<f64>, Failure> {

@@ -39,9 +39,10 @@ pub(crate) fn from_dispatch(error: &DispatchError, pace: &Pace) -> ApiError {
             log(cause);
             ApiError::WorkerStalled { what: cause.to_string() }
         }
-        DispatchError::Cancelled => {
-            ApiError::WorkerNotReady { what: "it was unloaded by command".to_owned(), retry_after_s: 1 }
-        }
+        DispatchError::Cancelled => ApiError::WorkerNotReady {
+            what: "it was unloaded by command, or the client read too slowly".to_owned(),
+            retry_after_s: 1,
+        },
         DispatchError::Fault(fault) => faulted(fault),
         DispatchError::ShuttingDown => ApiError::ShuttingDown,
     }
