@@ -167,7 +167,7 @@ impl Cause {
             }
             Self::Load(WorkerFault::RuntimeUnverified { .. }) => Some("run `hangar runtime repair`".into()),
             Self::Load(WorkerFault::ModelMissing { .. } | WorkerFault::ModelDamaged { .. }) => {
-                Some("put the model's files in place again, then restart the worker".into())
+                Some("put the model's files in place again".into())
             }
             Self::Load(WorkerFault::ModelUnsupported { .. }) => {
                 Some("name a Gemma 4 model in model.path".into())

@@ -33,7 +33,7 @@ pub use snapshot::{Counters, Snapshot, StateWord};
 /// Limits of one worker; durations in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// From spawn to hello, and again from hello to a loaded model.
+    /// From spawn to a loaded model.
     pub startup_timeout_ms: u64,
     /// From dispatch to the end of an answer.
     pub request_timeout_ms: u64,
@@ -43,7 +43,8 @@ pub struct Limits {
     pub queue_max_depth: u32,
     /// Idle time after which the worker is unloaded; none keeps it.
     pub idle_unload_ms: Option<u64>,
-    /// Failures in a row from which each start waits for the cool-down.
+    /// Failures in a row from which each start waits for the cool-down; and answers in a row that an engine may fail
+    /// before its worker is replaced.
     pub max_consecutive_errors: u32,
     /// The cool-down.
     pub cooldown_ms: u64,

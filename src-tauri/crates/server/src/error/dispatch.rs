@@ -6,7 +6,8 @@ use hangar_supervisor::{Cause, DispatchError};
 use super::ApiError;
 use crate::pace::Pace;
 
-const RESTART: &str = "Then restart the worker: POST /admin/worker/restart";
+const RESTART: &str =
+    "Then restart its worker: POST /admin/worker/restart (with ?profile=NAME unless it is the default)";
 
 /// Translates a failure; what a client must not see is logged here, once.
 pub(crate) fn from_dispatch(error: &DispatchError, pace: &Pace) -> ApiError {

@@ -192,7 +192,8 @@ impl Machine {
             | State::Stopping { then: Then::Unload | Then::Restart | Then::Retry(_), .. }
             | State::Backoff => {}
         }
-        let running = u32::from(matches!(self.state, State::Busy { .. }));
+        // Who left no longer counts; the worker lets go of it within moments.
+        let running = u32::from(matches!(self.state, State::Busy { cancelling: false, .. }));
         if self.queue_depth() + running <= self.limits.queue_max_depth {
             None
         } else if self.limits.queue_max_depth == 0 {

@@ -17,9 +17,9 @@ impl Machine {
         }
         match verdict {
             Verdict::Verified => {
-                self.enter(State::Loading);
+                // The epoch stays: the limit that was armed at the start holds for the load too.
+                self.state = State::Loading;
                 effects.push(Effect::SendLoad);
-                self.arm_state(self.limits.startup_timeout_ms, effects);
                 self.watch(Phase::Loading, effects);
             }
             Verdict::Differs { what } => {
@@ -55,6 +55,7 @@ impl Machine {
             return;
         }
         let out_of_memory = matches!(&end, RequestEnd::Faulted(WorkerFault::OutOfMemory { .. }));
+        let faulty = matches!(&end, RequestEnd::Faulted(WorkerFault::Engine { .. }));
         if !cancelling {
             let outcome = match end {
                 RequestEnd::Finished(finished) => Outcome::Answered(finished),
@@ -66,8 +67,13 @@ impl Machine {
         if out_of_memory {
             self.counters.oom_events += 1;
             self.stop(Then::Unload, false, effects);
+            return;
+        }
+        self.forgive();
+        self.faults = if faulty { self.faults + 1 } else { 0 };
+        if self.faults >= self.limits.max_consecutive_errors {
+            self.stop(Then::Unload, false, effects);
         } else {
-            self.forgive();
             self.proceed(effects);
         }
     }

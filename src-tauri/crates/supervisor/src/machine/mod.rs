@@ -39,6 +39,8 @@ pub(crate) struct Machine {
     unloads: Vec<Ticket>,
     restarts: Vec<Ticket>,
     failures: u32,
+    /// Answers in a row that this worker's engine failed.
+    faults: u32,
     last_failure: Option<Cause>,
     backoff_ms: u64,
     counters: Counters,
@@ -57,6 +59,7 @@ impl Machine {
             unloads: Vec::new(),
             restarts: Vec::new(),
             failures: 0,
+            faults: 0,
             last_failure: None,
             backoff_ms: 0,
             counters: Counters::default(),
@@ -180,6 +183,7 @@ impl Machine {
     fn start(&mut self, effects: &mut Vec<Effect>) {
         self.generation.0 += 1;
         self.counters.worker_starts += 1;
+        self.faults = 0;
         self.enter(State::Starting);
         effects.push(Effect::Spawn(self.generation));
         self.arm_state(self.limits.startup_timeout_ms, effects);

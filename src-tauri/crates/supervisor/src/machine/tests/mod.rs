@@ -242,6 +242,31 @@ fn a_worker_that_had_loaded_is_started_again_at_once_and_the_second_time_later()
 }
 
 #[test]
+fn an_engine_that_fails_every_answer_is_replaced() {
+    let (mut machine, generation) = ready();
+    for number in 1..=machine.limits.max_consecutive_errors {
+        let request = RequestId(u64::from(number));
+        assert_eq!(machine.word(), StateWord::Ready);
+        machine.step(Event::Demand(request));
+        let end = RequestEnd::Faulted(WorkerFault::Engine { what: "ValueError".into() });
+        machine.step(Event::Ended { generation, request, end });
+    }
+    assert_eq!(machine.word(), StateWord::Stopping);
+    machine.step(exited(generation));
+    assert_eq!(machine.word(), StateWord::Unloaded);
+    machine.step(Event::Demand(RequestId(100)));
+    assert_eq!(machine.word(), StateWord::Starting);
+}
+
+#[test]
+fn who_left_takes_no_place_of_those_who_come() {
+    let (mut machine, _) = busy(FIRST);
+    machine.limits.queue_max_depth = 0;
+    machine.step(Event::Cancel(FIRST));
+    assert_eq!(failure(&machine.step(Event::Demand(SECOND)), SECOND), None);
+}
+
+#[test]
 fn idle_time_unloads_and_a_late_timer_of_an_earlier_state_does_nothing() {
     let (mut machine, generation) = ready();
     let early = machine.epoch;
