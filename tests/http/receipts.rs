@@ -69,3 +69,16 @@ async fn an_unknown_receipt_is_not_found() {
     assert_eq!(rig.get("/admin/requests/none").await.error(), (404, "not_found".into()));
     rig.end().await;
 }
+
+#[tokio::test]
+async fn receipts_of_one_profile_are_listed_alone() {
+    let rig = Rig::new(json!([{}])).await;
+    assert_eq!(rig.chat(json!({})).await.status, 200);
+    assert_eq!(rig.chat(json!({"model": "diffusion"})).await.status, 422);
+    let count = async |path: &str| rig.get(path).await.json()["data"].as_array().unwrap().len();
+    assert_eq!(count("/admin/requests").await, 2);
+    assert_eq!(count("/admin/requests?profile=pocket").await, 1);
+    assert_eq!(count("/profiles/pocket/admin/requests").await, 1);
+    assert_eq!(rig.get("/admin/requests?profile=nobody").await.status, 404);
+    rig.end().await;
+}

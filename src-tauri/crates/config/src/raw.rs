@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::modality::Modality;
 use crate::profile::{Backend, DiffusionSampler, QuantScheme};
 use crate::value::{
-    AllowedHost, ApiKey, Bits, Gibibytes, MimeType, Name, PathText, ProfileId, RepositoryId, Seconds, Share,
-    Temperature, Whole,
+    AllowedHost, ApiKey, Bits, Gibibytes, LogFilter, MimeType, Name, PathText, ProfileId, RepositoryId,
+    Seconds, Share, Temperature, Whole,
 };
 
 /// A week, the longest of all durations.
@@ -289,7 +289,7 @@ layer! {
         "startupTimeoutMs" startup_timeout_ms: Option<Milliseconds>,
         /// From dispatch to the end of an answer.
         "requestTimeoutMs" request_timeout_ms: Option<Milliseconds>,
-        /// Longest wait for the answer to a probe.
+        /// Kept for files of the earlier service: probes have the limits of answers, and nothing reads this.
         "probeTimeoutMs" probe_timeout_ms: Option<Milliseconds>,
         /// A Python of your own instead of the managed runtime; verified, never changed.
         "pythonExecutable" python_executable: Option<String>,
@@ -361,7 +361,7 @@ layer! {
     /// `logging.*`
     Logging {
         /// What is logged: error, warn, info, debug, trace, or a filter in tracing's syntax.
-        "level" level: Option<String>,
+        "level" level: Option<LogFilter>,
     }
 }
 

@@ -100,7 +100,7 @@ pub(crate) fn service(
         )?,
         stale_after_s: need(governor.stale_after_seconds, "governor.staleAfterSeconds")?.get(),
     };
-    let level = layer.logging.level.filter(|level| !level.is_empty());
+    let level = layer.logging.level.map(|level| level.as_str().to_owned()).filter(|level| !level.is_empty());
     Ok((server, governor, need(level, "logging.level")?))
 }
 

@@ -158,6 +158,8 @@ decimal! {
     { "type": "number", "exclusiveMinimum": 0, "maximum": 604_800 }
 }
 
+const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
+
 macro_rules! text {
     ($(#[$doc:meta])* $name:ident, $expected:literal, $pattern:literal, $read:expr) => {
         $(#[$doc])*
@@ -257,6 +259,16 @@ text! {
     AllowedHost, "a host name with or without a port, as in box.lan or box.lan:8443",
     r"^([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?$",
     |text| allowed_host(text)
+}
+text! {
+    /// What is logged, in tracing's syntax: levels, for all or for one target.
+    LogFilter, "error, warn, info, debug, trace or off, or a list as in info,hangar_server=debug",
+    r"^$|^([^,=]+=)?([Oo][Ff][Ff]|[Ee][Rr][Rr][Oo][Rr]|[Ww][Aa][Rr][Nn]|[Ii][Nn][Ff][Oo]|[Dd][Ee][Bb][Uu][Gg]|[Tt][Rr][Aa][Cc][Ee])(,.*)?$",
+    |text| {
+        let is_level = |word: &str| LEVELS.iter().any(|level| word.eq_ignore_ascii_case(level));
+        let possible = text.split(',').all(|part| is_level(part.rsplit('=').next().unwrap_or(part).trim()));
+        (possible || text.is_empty()).then(|| text.to_owned())
+    }
 }
 text! {
     /// A MIME type.

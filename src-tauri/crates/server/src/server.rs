@@ -109,7 +109,6 @@ impl Server {
             .route(routes::MODELS, get(state::models))
             .route(routes::CHAT, post(chat::complete))
             .route(routes::METRICS, get(metrics::metrics))
-            .route(routes::REQUESTS, get(receipts::list))
             .route("/admin/requests/{id}", get(receipts::one))
             .merge(of_one_profile(""))
             .merge(of_one_profile("/profiles/{profile}"))
@@ -205,6 +204,7 @@ impl ServerBuilder {
 fn of_one_profile(before: &str) -> Router<App> {
     Router::new()
         .route(&format!("{before}{}", routes::STATS), get(state::stats))
+        .route(&format!("{before}{}", routes::REQUESTS), get(receipts::list))
         .route(&format!("{before}{}", routes::UNLOAD), post(admin::unload))
         .route(&format!("{before}{}", routes::RESTART), post(admin::restart))
 }

@@ -37,6 +37,8 @@ fn impossible_values_name_their_path() {
         (r#"{"governor":{"ceilingGb":-1}}"#, "governor.ceilingGb"),
         (r#"{"sessions":{"onOverflow":"evict"}}"#, "sessions.onOverflow"),
         (r#"{"sessions":{"ttl_s":1e999}}"#, "local.json:1:"),
+        (r#"{"logging":{"level":"loud"}}"#, "logging.level"),
+        (r#"{"logging":{"level":"hangar=loud"}}"#, "logging.level"),
         (r#"{"defaultProfile":"none"}"#, "defaultProfile"),
         (r#"{"profiles":{"mine":{}}}"#, "profiles.mine.model.path"),
         (r#"{"profiles":{"a b":{}}}"#, "profiles"),

@@ -99,6 +99,11 @@ impl Receipt {
         &self.id
     }
 
+    /// The profile that was asked, once that was known.
+    pub(crate) fn profile(&self) -> Option<&str> {
+        self.profile.as_deref()
+    }
+
     pub(super) fn asks(&mut self, profile: &str, model_id: &str, stream: bool) {
         self.profile = Some(profile.to_owned());
         self.model = Some(model_id.to_owned());

@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::app::App;
 use crate::error::ApiError;
 use crate::receipts::Receipt;
+use crate::routes::chosen::Named;
 
 /// The last receipts, the latest first.
 #[derive(Debug, Serialize)]
@@ -25,10 +26,13 @@ pub(crate) struct Shown {
     receipt: Arc<Receipt>,
 }
 
-/// `GET /admin/requests`
-pub(crate) async fn list(State(app): State<App>) -> Json<Listed> {
-    let data = app.receipts.latest().into_iter().map(|receipt| Shown { receipt }).collect();
-    Json(Listed { object: "list", data })
+/// `GET /admin/requests`, of all profiles or of the one that is named
+pub(crate) async fn list(State(app): State<App>, Named(profile): Named) -> Result<Json<Listed>, ApiError> {
+    let wanted = |receipt: &Arc<Receipt>| {
+        profile.as_ref().is_none_or(|profile| receipt.profile() == Some(profile.id()))
+    };
+    let data = app.receipts.latest().into_iter().filter(wanted).map(|receipt| Shown { receipt }).collect();
+    Ok(Json(Listed { object: "list", data }))
 }
 
 /// `GET /admin/requests/{id}`

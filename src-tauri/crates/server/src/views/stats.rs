@@ -34,7 +34,11 @@ struct WorkerDetail {
     last_exit: Option<Ended>,
 }
 
-/// The last end of a process; the last lines it wrote are in the log only.
+/// Kind of a process that ended before its model was loaded.
+const ENDED_EARLY: &str = "exited_early";
+
+/// The last end of a process, with the last lines it wrote where it ended before it was ready: later ones may hold
+/// what a client wrote, so they are in no answer.
 #[derive(Debug, Serialize)]
 struct Ended {
     kind: &'static str,
@@ -42,6 +46,7 @@ struct Ended {
     exit_code: Option<i32>,
     signal: Option<String>,
     ago_ms: f64,
+    stderr_tail: Vec<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -166,5 +171,6 @@ fn queue(look: &Look<'_>, now: Instant) -> Queue {
 fn ended(exit: &LastExit, now: Instant) -> Ended {
     let LastExit { kind, pid, .. } = *exit;
     let ago_ms = rounded_ms(now.saturating_duration_since(exit.at).as_secs_f64() * 1000.0);
-    Ended { kind, pid, exit_code: exit.exit.code(), signal: exit.exit.signal(), ago_ms }
+    let stderr_tail = if kind == ENDED_EARLY { exit.stderr_tail.clone() } else { Vec::new() };
+    Ended { kind, pid, exit_code: exit.exit.code(), signal: exit.exit.signal(), ago_ms, stderr_tail }
 }

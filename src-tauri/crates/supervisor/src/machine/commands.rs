@@ -199,7 +199,7 @@ impl Machine {
         } else if self.limits.queue_max_depth == 0 {
             Some(DispatchError::WorkerBusy)
         } else {
-            Some(DispatchError::QueueFull { depth: self.queue_depth() })
+            Some(DispatchError::QueueFull { depth: self.limits.queue_max_depth })
         }
     }
 }
