@@ -15,9 +15,10 @@ from typing import Any
 import mlx.core as mx
 
 from hangar_worker import frames
+from hangar_worker.sampling import Chooser
 from hangar_worker.session import Session
 
-GREEDY = frames.Sampling(temperature=0.0, top_p=1.0, seed=None)
+GREEDY = frames.Sampling(temperature=0.0)
 
 
 def make(source: Path, target: Path) -> None:
@@ -61,7 +62,7 @@ class Floor:
         tokens = self.session.tokenize(prompt(text))
         cache = self.engine.new_cache()
         logits = self.engine.prefill(self.engine.embed(tokens), cache)
-        next(iter(self.engine.decode(logits, cache, self.session.sampler(GREEDY), 1)))
+        next(iter(self.engine.decode(logits, cache, Chooser(GREEDY), 1)))
         return {"first_ms": (time.perf_counter() - began) * 1000, "prompt_tokens": len(tokens.ids)}
 
     def decode(self, text: str, count: int) -> dict[str, float]:
@@ -69,7 +70,7 @@ class Floor:
         tokens = self.session.tokenize(prompt(text))
         cache = self.engine.new_cache()
         logits = self.engine.prefill(self.engine.embed(tokens), cache)
-        return _rate(self.engine.decode(logits, cache, self.session.sampler(GREEDY), count))
+        return _rate(self.engine.decode(logits, cache, Chooser(GREEDY), count))
 
     def upstream(self, text: str, count: int) -> dict[str, float]:
         """Tokens a second after the first one, through mlx-vlm's own generation loop."""
