@@ -1,6 +1,9 @@
 // Prompts are counted before a worker sees them, and the counts are the worker's.
 import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
+import { modelCopy, serving } from "./models.mjs";
 import { ask, get, serve, worker } from "./server.mjs";
 
 const WINDOW = 65_536;
@@ -37,8 +40,8 @@ function text(seed, count) {
 }
 
 /** Tokens of a prompt as the refusal of an answer that never fits counts them. */
-async function refused(server, messages) {
-  const { status, body } = await ask(server, messages, { max_tokens: WINDOW });
+async function refused(server, messages, more = {}) {
+  const { status, body } = await ask(server, messages, { max_tokens: WINDOW, ...more });
   assert.deepEqual([status, body.error.code], [400, "context_length_exceeded"]);
   return Number(body.error.message.match(/resulted in (\d+) tokens/)[1]);
 }
@@ -71,4 +74,20 @@ test("a prompt far over the window is refused soon, whatever its length", async 
     /maximum context length is 65536 tokens\. However, your messages resulted in \d+ tokens/,
   );
   assert.equal((await get(server, "/admin/requests")).data[0].error.type, "context_length_exceeded");
+});
+
+test("a large model is shown an empty thought where it is not to think, and a small one nothing", async (t) => {
+  const large = modelCopy(t);
+  const file = join(large, "config.json");
+  const config = JSON.parse(readFileSync(file, "utf8"));
+  config.text_config.hidden_size_per_layer_input = 0;
+  writeFileSync(file, JSON.stringify(config));
+  const [there, here] = [
+    await serve(t, { local: serving(large, { contextWindowTokens: WINDOW }) }),
+    await serve(t),
+  ];
+  const counted = async (server, thinks) =>
+    refused(server, [{ role: "user", content: "hello" }], { enable_thinking: thinks });
+  assert.equal(await counted(there, true), await counted(here, true));
+  assert.ok((await counted(there, false)) > (await counted(here, false)) + 2);
 });

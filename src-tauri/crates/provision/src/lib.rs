@@ -24,6 +24,7 @@ mod record;
 mod resources;
 pub mod runtime;
 mod step;
+mod traits;
 mod verify;
 mod worker;
 
@@ -40,5 +41,6 @@ pub use platform::Platform;
 pub use resources::Resources;
 pub use runtime::{Request, Runtime};
 pub use step::Step;
+pub use traits::ModelTraits;
 pub use verify::{Report, Row, verify};
 pub use worker::{openblas, worker_environment};

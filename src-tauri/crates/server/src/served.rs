@@ -5,6 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use hangar_config::{Backend, Profile};
+use hangar_gemma::Thinking;
+use hangar_provision::ModelTraits;
 use hangar_supervisor::{Snapshot, WorkerHandle};
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -61,6 +63,8 @@ pub(crate) struct Bench {
     pub(crate) worker: WorkerHandle,
     /// Counts its prompts.
     pub(crate) tokens: Arc<TokenCounter>,
+    /// How this model is told not to think.
+    pub(crate) thinking_off: Thinking,
 }
 
 /// Why a profile cannot answer at all.
@@ -143,7 +147,8 @@ impl Served {
 
     fn make(&self, model_dir: PathBuf) -> Bench {
         let worker = self.shared.workshop.worker(self.profile(), &model_dir);
-        Bench { worker, tokens: Arc::new(TokenCounter::new(model_dir)) }
+        let thinking_off = thinking_off(ModelTraits::read(&model_dir));
+        Bench { worker, tokens: Arc::new(TokenCounter::new(model_dir)), thinking_off }
     }
 
     /// Worker and counter where they were made before.
@@ -178,6 +183,11 @@ impl Served {
         let (at, why) = missed.as_ref()?;
         (at.elapsed() < LOOK_AGAIN_AFTER).then(|| why.clone())
     }
+}
+
+/// The large models of the family are shown an empty thought, as their own template does.
+fn thinking_off(traits: ModelTraits) -> Thinking {
+    if traits.has_layer_embeddings == Some(false) { Thinking::OffByEmptyThought } else { Thinking::Off }
 }
 
 impl Look<'_> {

@@ -96,6 +96,11 @@ impl Answer {
         }
     }
 
+    /// Whether what comes next is text of the answer.
+    pub fn is_answering(&self) -> bool {
+        matches!(self.place, Place::Open(Channel::Visible)) && !self.has_ended
+    }
+
     /// Ends the answer: a call that is whole but for its end marker is passed on only if the model stopped by
     /// itself.
     pub fn finish(mut self, stop: Stop) -> AnswerEnd {

@@ -20,13 +20,11 @@ pub(crate) fn check(root: &Field<'_>) -> Result<(), ApiError> {
 
 type Rule = (&'static str, fn(&Value) -> bool, &'static str);
 
-const RULES: [Rule; 9] = [
+const RULES: [Rule; 7] = [
     ("n", is_one, "one answer is given; send n = 1 or leave it out"),
     ("functions", is_empty, "declare the functions in tools"),
     ("function_call", is_free_choice, "send tool_choice"),
     ("logit_bias", is_empty, "it is not offered yet; leave it out"),
-    ("logprobs", is_off, "it is not offered yet; leave it out"),
-    ("top_logprobs", is_zero, "it is not offered yet; leave it out"),
     ("modalities", is_text_only, "answers are text; send [\"text\"] or leave it out"),
     ("audio", |_| false, "answers are text; leave it out"),
     ("web_search_options", |_| false, "there is no web search here; leave it out"),
@@ -47,14 +45,6 @@ fn is_one(value: &Value) -> bool {
 
 fn is_free_choice(value: &Value) -> bool {
     matches!(value.as_str(), Some("auto" | "none"))
-}
-
-fn is_off(value: &Value) -> bool {
-    value.as_bool() == Some(false)
-}
-
-fn is_zero(value: &Value) -> bool {
-    value.as_f64() == Some(0.0)
 }
 
 fn is_text_only(value: &Value) -> bool {

@@ -8,10 +8,12 @@ mod request;
 mod room;
 mod said;
 mod sampling;
+mod scores;
 mod serve;
 mod still;
 mod talk;
 mod thinking;
+mod timings;
 mod tools;
 mod wire;
 

@@ -1,7 +1,11 @@
 //! What an answer says, in OpenAI's shapes: text, thinking, tool calls.
 
 use hangar_gemma::{Delta, ToolCall};
+use hangar_protocol::ScoredToken;
 use serde::Serialize;
+
+use super::hearing::Heard;
+use super::scores::Logprobs;
 
 /// The message of a whole answer.
 #[derive(Debug, Serialize)]
@@ -55,23 +59,30 @@ impl<'a> Call<'a> {
 }
 
 /// Everything of a whole answer.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Gathered {
     content: String,
     reasoning: String,
     calls: Vec<ToolCall>,
+    scores: Vec<ScoredToken>,
 }
 
 impl Gathered {
     /// Takes what was told next.
-    pub(crate) fn extend(&mut self, deltas: Vec<Delta>) {
-        for delta in deltas {
+    pub(crate) fn extend(&mut self, heard: Vec<Heard>) {
+        for Heard { delta, scores } in heard {
+            self.scores.extend(scores);
             match delta {
                 Delta::Text(text) => self.content.push_str(&text),
                 Delta::Reasoning(text) => self.reasoning.push_str(&text),
                 Delta::Call(call) => self.calls.push(call),
             }
         }
+    }
+
+    /// The log-probabilities of its text.
+    pub(crate) fn logprobs(&self) -> Logprobs<'_> {
+        Logprobs::of(&self.scores)
     }
 
     /// The message; an answer of calls alone has no content.

@@ -11,6 +11,8 @@ use crate::json::Field;
 const STOPS_MAX: usize = 4;
 /// Longest stop text, in characters.
 const STOP_CHARACTERS_MAX: usize = 1000;
+/// Most other tokens told beside each token, as with OpenAI.
+const TOP_LOGPROBS_MAX: u8 = 20;
 
 /// Reads every parameter of sampling; what is left out is the profile's, or changes nothing.
 ///
@@ -47,7 +49,7 @@ pub(crate) fn read(root: &Field<'_>, profile: &Profile) -> Result<Sampling, ApiE
         frequency_penalty: penalty("frequency_penalty")?.unwrap_or(plain.frequency_penalty),
         seed: root.get("seed").map(|field| read_seed(&field)).transpose()?,
         stop: root.get("stop").map_or(Ok(Vec::new()), |field| read_stop(&field))?,
-        logprobs: plain.logprobs,
+        logprobs: read_logprobs(root)?,
         grammar: root.get("response_format").map_or(Ok(None), |field| read_format(&field))?,
         thought: plain.thought,
     })
@@ -87,6 +89,21 @@ fn read_stop_text(field: &Field<'_>) -> Result<String, ApiError> {
         return Err(field.unlike(expected));
     }
     Ok(text.to_owned())
+}
+
+/// `logprobs` asks for the tokens' own, `top_logprobs` for that many others beside each.
+fn read_logprobs(root: &Field<'_>) -> Result<Option<u8>, ApiError> {
+    let wanted = root.get("logprobs").map_or(Ok(false), |field| field.flag())?;
+    let Some(top) = root.get("top_logprobs") else {
+        return Ok(wanted.then_some(0));
+    };
+    let count = top.value().as_u64().and_then(|count| u8::try_from(count).ok());
+    let count = count.filter(|count| *count <= TOP_LOGPROBS_MAX);
+    let count = count.ok_or_else(|| top.unlike("a whole number from 0 to 20"))?;
+    if !wanted && count > 0 {
+        return Err(top.unsupported("it goes with logprobs; send logprobs = true"));
+    }
+    Ok(wanted.then_some(count))
 }
 
 fn read_format(field: &Field<'_>) -> Result<Option<Grammar>, ApiError> {

@@ -53,11 +53,11 @@ async fn admit(app: &App, request: Request, draft: &mut Draft) -> Result<(ChatRe
     draft.asks(served.id(), &profile.model_id, request::wants_stream(&value));
     let wanted = request::read(&value, profile)?;
     drop(value);
-    let rendered = render(&wanted)?;
+    let bench = served.bench().map_err(|why| why.error(profile))?;
+    let rendered = render(&wanted, bench.thinking_off)?;
     draft.spells(rendered.lookalikes);
     let opening = rendered.opening;
     let prompt = written(rendered);
-    let bench = served.bench().map_err(|why| why.error(profile))?;
     let (TokenLimit::Named(most) | TokenLimit::Default(most)) = wanted.limit;
     let window_tokens = profile.context_window_tokens;
     let (prompt, size) = bench.tokens.measure(prompt, window_tokens, most).await;
@@ -73,15 +73,20 @@ async fn admit(app: &App, request: Request, draft: &mut Draft) -> Result<(ChatRe
         PromptSize::AtMost(_) | PromptSize::AtLeast(_) | PromptSize::Unknown => None,
     };
     let answer = Answer::new(opening, wanted.gate.clone(), CallIds::new(&ident::random(24)));
-    let hears = Hearing { answer, shows_reasoning: wanted.thinking.shows, reasoning_pieces: 0 };
+    let hears = Hearing {
+        answer,
+        shows_reasoning: wanted.thinking.shows,
+        scored: wanted.sampling.logprobs.is_some(),
+        ..Hearing::default()
+    };
     let talk = Talk::new(served.clone(), flight, reply, hears, prompt_tokens, app.still_here_after);
     Ok((wanted, talk))
 }
 
-fn render(wanted: &ChatRequest) -> Result<Rendered, ApiError> {
+fn render(wanted: &ChatRequest, thinking_off: Thinking) -> Result<Rendered, ApiError> {
     // A model that may not call anything is not told of tools.
     let tools = if wanted.gate.choice == ToolChoice::None { &[] } else { wanted.gate.tools.as_slice() };
-    let thinking = if wanted.thinking.thinks { Thinking::On } else { Thinking::Off };
+    let thinking = if wanted.thinking.thinks { Thinking::On } else { thinking_off };
     hangar_gemma::render(&Conversation { messages: &wanted.messages, tools, thinking })
         .map_err(|error| ApiError::BadRequest { param: Some(error.field()), what: format!("{error}.") })
 }

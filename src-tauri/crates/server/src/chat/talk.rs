@@ -12,7 +12,7 @@ use hangar_protocol::{Finished, WorkerFault};
 use hangar_supervisor::{DispatchError, RanOn, Reply, ReplyEvent, Start};
 use tracing::{Instrument, Span};
 
-use super::hearing::Hearing;
+use super::hearing::{Heard, Hearing};
 use super::wire::{self, Completion, Ending, Envelope, Gathered, News, Still};
 use crate::app::unix_seconds;
 use crate::error::ApiError;
@@ -39,7 +39,7 @@ pub(crate) struct Talk {
 
 /// What the next event of the worker means for the client.
 enum Turn {
-    News(Vec<Delta>),
+    News(Vec<Heard>),
     End(Ending),
     Broken(ApiError, Option<RanOn>),
 }
@@ -58,6 +58,7 @@ impl Talk {
             id: format!("chatcmpl-{}", ident::random(29)),
             created: unix_seconds(),
             model: served.profile().model_id.clone(),
+            scored: hears.scored,
         };
         let still = Some(Still::new(prompt_tokens));
         Self { served, envelope, still_here_after, reply, hears, next: None, start: None, still, flight }
@@ -68,7 +69,7 @@ impl Talk {
         let mut gathered = Gathered::default();
         loop {
             match self.hear(&mut draft).await {
-                Turn::News(deltas) => gathered.extend(deltas),
+                Turn::News(heard) => gathered.extend(heard),
                 Turn::End(ending) => {
                     let mut response =
                         Json(Completion::new(&self.envelope, &gathered, &ending)).into_response();
@@ -118,12 +119,12 @@ impl Talk {
             return (wire::event(&self.envelope, News::StillHere(still), include_usage), true);
         };
         match heard {
-            Turn::News(deltas) => {
-                let events = deltas.iter().map(|delta| self.events(delta, include_usage));
+            Turn::News(heard) => {
+                let events = heard.iter().map(|heard| self.events(heard, include_usage));
                 (events.collect(), true)
             }
             Turn::End(ending) => {
-                let mut last = wire::event(&self.envelope, News::Finish(ending.finish_reason), include_usage);
+                let mut last = wire::event(&self.envelope, News::Finish(&ending), include_usage);
                 if include_usage {
                     last.push_str(&wire::usage_event(&self.envelope, &ending));
                 }
@@ -137,10 +138,10 @@ impl Talk {
         }
     }
 
-    fn events(&self, delta: &Delta, include_usage: bool) -> String {
+    fn events(&self, heard: &Heard, include_usage: bool) -> String {
         let event = |news| wire::event(&self.envelope, news, include_usage);
-        match delta {
-            Delta::Text(text) => event(News::Text(text)),
+        match &heard.delta {
+            Delta::Text(text) => event(News::Text(text, &heard.scores)),
             Delta::Reasoning(text) => event(News::Reasoning(text)),
             // Clients take a call's name and its arguments from events of their own.
             Delta::Call(call) => event(News::Call(call)) + &event(News::Arguments(call)),
@@ -163,17 +164,16 @@ impl Talk {
                     self.start = Some(start);
                 }
                 Some(ReplyEvent::Pieces(pieces)) => {
-                    let deltas = self.hears.push(&pieces);
-                    if !deltas.is_empty() {
+                    let heard = self.hears.push(&pieces);
+                    if !heard.is_empty() {
                         draft.spoke();
                         self.still = None;
-                        return Turn::News(deltas);
+                        return Turn::News(heard);
                     }
                 }
                 Some(ReplyEvent::Finished { finished, ran_on }) => {
-                    let mut heard = self.hears.finish(finished.reason);
-                    let held = std::mem::take(&mut heard.deltas);
-                    let end = self.ended(draft, &finished, &heard, ran_on);
+                    let (held, answer) = self.hears.finish(finished.reason);
+                    let end = self.ended(draft, &finished, &answer, ran_on);
                     if held.is_empty() {
                         return end;
                     }
@@ -191,15 +191,15 @@ impl Talk {
         self.still = self.still.map(next);
     }
 
-    fn ended(&self, draft: &mut Draft, finished: &Finished, heard: &AnswerEnd, ran_on: RanOn) -> Turn {
+    fn ended(&self, draft: &mut Draft, finished: &Finished, answer: &AnswerEnd, ran_on: RanOn) -> Turn {
         draft.finished(finished, ran_on);
-        draft.withheld(&heard.withheld);
+        draft.withheld(&answer.withheld);
         let Some(start) = self.start else {
             let what = "an answer without a beginning".to_owned();
             return self.broken(&DispatchError::Fault(WorkerFault::Engine { what }), Some(ran_on));
         };
         let total_ms = draft.elapsed_ms();
-        let Some(ending) = Ending::new(start, finished, heard.finish, self.hears.reasoning_pieces, total_ms)
+        let Some(ending) = Ending::new(start, finished, answer.finish, self.hears.reasoning_pieces, total_ms)
         else {
             return self.broken(&DispatchError::Cancelled, Some(ran_on));
         };

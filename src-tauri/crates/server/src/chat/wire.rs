@@ -1,7 +1,7 @@
 //! The answer in OpenAI's shapes, whole and in chunks.
 
 use hangar_gemma::{Finish, ToolCall};
-use hangar_protocol::{FinishReason, Finished};
+use hangar_protocol::{FinishReason, Finished, ScoredToken};
 use hangar_supervisor::Start;
 use serde::Serialize;
 
@@ -9,7 +9,9 @@ use crate::views::{Memory, rounded_ms as rounded};
 
 pub(crate) use super::said::Gathered;
 use super::said::{Call, Message};
+use super::scores::Logprobs;
 pub(crate) use super::still::Still;
+use super::timings::Timings;
 
 /// What stays the same in every part of one answer.
 #[derive(Clone, Debug)]
@@ -20,6 +22,8 @@ pub(crate) struct Envelope {
     pub(crate) created: u64,
     /// The served model.
     pub(crate) model: String,
+    /// Whether log-probabilities were asked for.
+    pub(crate) scored: bool,
 }
 
 /// How an answer ended, as clients read it.
@@ -29,6 +33,8 @@ pub(crate) struct Ending {
     pub(crate) usage: Usage,
     /// Times and memory.
     pub(crate) metrics: Metrics,
+    /// Speeds.
+    pub(crate) timings: Timings,
     /// `stop`, `tool_calls` or `length`.
     #[serde(skip)]
     pub(crate) finish_reason: &'static str,
@@ -65,6 +71,9 @@ pub(crate) struct Metrics {
     cached_tokens: u32,
     kv_cache: Option<()>,
     memory: Memory,
+    /// What of the request was let go, a sentence each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
 }
 
 impl Ending {
@@ -104,7 +113,9 @@ impl Ending {
                 cached_tokens: tokens.cached_tokens,
                 kv_cache: None,
                 memory: Memory::of(finished.memory),
+                warnings: finished.warnings.clone(),
             },
+            timings: Timings::of(finished),
             finish_reason,
         })
     }
@@ -125,13 +136,14 @@ pub(crate) struct Completion<'a> {
     choices: [Choice<'a>; 1],
     usage: &'a Usage,
     metrics: &'a Metrics,
+    timings: &'a Timings,
 }
 
 #[derive(Debug, Serialize)]
 struct Choice<'a> {
     index: u32,
     message: Message<'a>,
-    logprobs: Option<()>,
+    logprobs: Option<Logprobs<'a>>,
     finish_reason: &'static str,
 }
 
@@ -145,11 +157,12 @@ impl<'a> Completion<'a> {
             choices: [Choice {
                 index: 0,
                 message: gathered.message(),
-                logprobs: None,
+                logprobs: envelope.scored.then(|| gathered.logprobs()),
                 finish_reason: ending.finish_reason,
             }],
             usage: &ending.usage,
             metrics: &ending.metrics,
+            timings: &ending.timings,
         }
     }
 }
@@ -159,8 +172,8 @@ impl<'a> Completion<'a> {
 pub(crate) enum News<'a> {
     /// Who speaks; the first chunk.
     Role,
-    /// More text.
-    Text(&'a str),
+    /// More text, and its tokens where they are scored.
+    Text(&'a str, &'a [ScoredToken]),
     /// More thinking.
     Reasoning(&'a str),
     /// A tool call without its arguments.
@@ -171,7 +184,7 @@ pub(crate) enum News<'a> {
     /// silence.
     StillHere(Option<Still>),
     /// Why it ended.
-    Finish(&'static str),
+    Finish(&'a Ending),
 }
 
 #[derive(Serialize)]
@@ -185,6 +198,8 @@ struct Chunk<'a> {
     usage: Option<Option<&'a Usage>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     metrics: Option<&'a Metrics>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timings: Option<&'a Timings>,
     #[serde(flatten)]
     still: Option<Still>,
 }
@@ -193,7 +208,7 @@ struct Chunk<'a> {
 struct ChunkChoice<'a> {
     index: u32,
     delta: Delta<'a>,
-    logprobs: Option<()>,
+    logprobs: Option<Logprobs<'a>>,
     finish_reason: Option<&'static str>,
 }
 
@@ -211,25 +226,40 @@ struct Delta<'a> {
 
 /// One event with news; `include_usage` announces the counts that come at the end.
 pub(crate) fn event(envelope: &Envelope, news: News<'_>, include_usage: bool) -> String {
-    let (delta, finish_reason, still) = match news {
-        News::Role => (Delta { role: Some("assistant"), content: Some(""), ..Delta::default() }, None, None),
-        News::Text(text) => (Delta { content: Some(text), ..Delta::default() }, None, None),
-        News::Reasoning(text) => (Delta { reasoning_content: Some(text), ..Delta::default() }, None, None),
-        News::Call(call) => (Delta { tool_calls: Some([Call::begun(call)]), ..Delta::default() }, None, None),
-        News::Arguments(call) => {
-            (Delta { tool_calls: Some([Call::arguments(call)]), ..Delta::default() }, None, None)
+    let mut figures = Figures { usage: include_usage.then_some(None), ..Figures::default() };
+    let (mut logprobs, mut finish_reason) = (None, None);
+    let delta = match news {
+        News::Role => Delta { role: Some("assistant"), content: Some(""), ..Delta::default() },
+        News::Text(text, tokens) => {
+            logprobs = envelope.scored.then(|| Logprobs::of(tokens));
+            Delta { content: Some(text), ..Delta::default() }
         }
-        News::StillHere(still) => (Delta::default(), None, still),
-        News::Finish(reason) => (Delta::default(), Some(reason), None),
+        News::Reasoning(text) => Delta { reasoning_content: Some(text), ..Delta::default() },
+        News::Call(call) => Delta { tool_calls: Some([Call::begun(call)]), ..Delta::default() },
+        News::Arguments(call) => Delta { tool_calls: Some([Call::arguments(call)]), ..Delta::default() },
+        News::StillHere(still) => {
+            figures.still = still;
+            Delta::default()
+        }
+        News::Finish(ending) => {
+            finish_reason = Some(ending.finish_reason);
+            // Clients of llama.cpp take them from the last chunk, whichever that is.
+            figures.timings = (!include_usage).then_some(&ending.timings);
+            Delta::default()
+        }
     };
-    let choices = [ChunkChoice { index: 0, delta, logprobs: None, finish_reason }];
-    chunk(envelope, &choices, Figures { usage: include_usage.then_some(None), still, ..Figures::default() })
+    chunk(envelope, &[ChunkChoice { index: 0, delta, logprobs, finish_reason }], figures)
 }
 
 /// The event with the counts.
 pub(crate) fn usage_event(envelope: &Envelope, ending: &Ending) -> String {
-    let (usage, metrics) = (Some(Some(&ending.usage)), Some(&ending.metrics));
-    chunk(envelope, &[], Figures { usage, metrics, still: None })
+    let figures = Figures {
+        usage: Some(Some(&ending.usage)),
+        metrics: Some(&ending.metrics),
+        timings: Some(&ending.timings),
+        still: None,
+    };
+    chunk(envelope, &[], figures)
 }
 
 /// One event around a JSON text.
@@ -242,11 +272,12 @@ pub(crate) fn data(json: &str) -> String {
 struct Figures<'a> {
     usage: Option<Option<&'a Usage>>,
     metrics: Option<&'a Metrics>,
+    timings: Option<&'a Timings>,
     still: Option<Still>,
 }
 
 fn chunk(envelope: &Envelope, choices: &[ChunkChoice<'_>], figures: Figures<'_>) -> String {
-    let Figures { usage, metrics, still } = figures;
+    let Figures { usage, metrics, timings, still } = figures;
     let chunk = Chunk {
         id: &envelope.id,
         object: "chat.completion.chunk",
@@ -255,6 +286,7 @@ fn chunk(envelope: &Envelope, choices: &[ChunkChoice<'_>], figures: Figures<'_>)
         choices,
         usage,
         metrics,
+        timings,
         still,
     };
     // Strings and finite numbers always have a JSON form.

@@ -1,7 +1,7 @@
 //! The last requests and how each went, kept also for those that were refused or broke off.
 //!
-//! A receipt has figures and names only: nothing of what was said, and no message of an error, which may name
-//! what a client sent.
+//! A receipt has figures and names only, such as those of a schema's keywords: nothing of what was said, and no
+//! message of an error, which may name what a client sent.
 
 mod receipt;
 

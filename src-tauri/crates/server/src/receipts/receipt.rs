@@ -25,6 +25,8 @@ pub(crate) struct Receipt {
     lookalikes: Option<u32>,
     /// Tool calls of the model that were not passed on.
     withheld_calls: Option<u32>,
+    /// What of the request was let go, a sentence each.
+    warnings: Vec<String>,
     timings: Timings,
     tokens: Tokens,
     memory: MemoryPair,
@@ -137,6 +139,7 @@ impl Receipt {
         self.read(finished.tokens.prompt_tokens, finished.tokens.cached_tokens);
         self.tokens.completion = Some(finished.tokens.completion_tokens);
         self.memory.after = Some(Memory::of(finished.memory));
+        self.warnings.clone_from(&finished.warnings);
         self.ran(ran);
     }
 

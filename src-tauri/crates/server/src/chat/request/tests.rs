@@ -258,8 +258,6 @@ fn values_that_ask_for_nothing_are_accepted_and_others_named() {
         ("functions", vec![json!([])], json!([{}])),
         ("function_call", vec![json!("auto")], json!({"name": "f"})),
         ("logit_bias", vec![json!({})], json!({"5": 1})),
-        ("logprobs", vec![json!(false)], json!(true)),
-        ("top_logprobs", vec![json!(0)], json!(3)),
         ("modalities", vec![json!(["text"])], json!(["text", "audio"])),
         ("audio", vec![], json!({"voice": "x"})),
         ("web_search_options", vec![], json!({})),
@@ -268,6 +266,26 @@ fn values_that_ask_for_nothing_are_accepted_and_others_named() {
             assert!(with(json!({ field: value.clone() })).is_ok(), "{field} {value}");
         }
         assert_eq!(refused(with(json!({ field: something }))), unsupported(field));
+    }
+}
+
+#[test]
+fn log_probabilities_are_asked_for_with_up_to_twenty_others_beside_each() {
+    for (asked, read) in [
+        (json!({}), None),
+        (json!({"logprobs": false, "top_logprobs": 0}), None),
+        (json!({"logprobs": true}), Some(0)),
+        (json!({"logprobs": true, "top_logprobs": 20}), Some(20)),
+    ] {
+        assert_eq!(with(asked.clone()).unwrap().sampling.logprobs, read, "{asked}");
+    }
+    for (asked, refusal) in [
+        (json!({"logprobs": 5}), at("logprobs")),
+        (json!({"logprobs": true, "top_logprobs": 21}), at("top_logprobs")),
+        (json!({"logprobs": true, "top_logprobs": 1.5}), at("top_logprobs")),
+        (json!({"top_logprobs": 3}), unsupported("top_logprobs")),
+    ] {
+        assert_eq!(refused(with(asked.clone())), refusal, "{asked}");
     }
 }
 

@@ -1,16 +1,22 @@
 //! The shapes clients know.
 
 use hangar_gemma::Delta as Told;
-use hangar_protocol::{MemoryUse, RequestId, Timings, TokenUse};
+use hangar_protocol::{Candidate, MemoryUse, RequestId, Timings as Spent, TokenUse};
 
 use hangar_supervisor::RanOn;
 
+use super::super::hearing::Heard;
 use super::*;
 
 const RAN_ON: RanOn = RanOn { generation: 1, pid: None, memory_before: None };
 
 fn envelope() -> Envelope {
-    Envelope { id: "chatcmpl-abc".into(), created: 1_700_000_000, model: "gemma-4-pocket".into() }
+    Envelope {
+        id: "chatcmpl-abc".into(),
+        created: 1_700_000_000,
+        model: "gemma-4-pocket".into(),
+        scored: false,
+    }
 }
 
 fn finished(reason: FinishReason) -> Finished {
@@ -18,9 +24,9 @@ fn finished(reason: FinishReason) -> Finished {
         request: RequestId(1),
         reason,
         tokens: TokenUse { prompt_tokens: 30, cached_tokens: 12, completion_tokens: 5 },
-        timings: Timings { prefill_ms: 10.123_456, generation_ms: 20.0 },
+        timings: Spent { prefill_ms: 10.123_456, generation_ms: 20.0 },
         memory: MemoryUse { active_bytes: 1 << 30, peak_bytes: 3 << 29, cache_bytes: 0 },
-        warnings: Vec::new(),
+        warnings: vec!["The schema's keywords not are not enforced.".into()],
     }
 }
 
@@ -49,7 +55,7 @@ fn an_answer_of_thinking_and_calls_has_the_shape_clients_know() {
         stream.push_str(&event(&envelope(), News::Call(&call), false));
         stream.push_str(&event(&envelope(), News::Arguments(&call), false));
     }
-    stream.push_str(&event(&envelope(), News::Finish("tool_calls"), false));
+    stream.push_str(&event(&envelope(), News::Finish(&ending()), false));
     insta::assert_snapshot!(stream);
 }
 
@@ -70,22 +76,23 @@ fn call(index: u32) -> ToolCall {
 
 fn told(all: &[Told]) -> Gathered {
     let mut gathered = Gathered::default();
-    gathered.extend(all.to_vec());
+    gathered.extend(all.iter().map(|delta| Heard { delta: delta.clone(), scores: Vec::new() }).collect());
     gathered
 }
 
 #[test]
 fn a_stream_with_usage_has_the_shape_clients_know() {
     let envelope = envelope();
+    let ending = ending();
     let news = [
         News::Role,
-        News::Text("a\n\"b\""),
+        News::Text("a\n\"b\"", &[]),
         News::StillHere(Some(Still::new(Some(30)))),
         News::StillHere(None),
-        News::Finish("stop"),
+        News::Finish(&ending),
     ];
     let mut stream: String = news.iter().map(|news| event(&envelope, *news, true)).collect();
-    stream.push_str(&usage_event(&envelope, &ending()));
+    stream.push_str(&usage_event(&envelope, &ending));
     stream.push_str(&data("[DONE]"));
     insta::assert_snapshot!(stream);
 }
@@ -97,7 +104,7 @@ fn without_include_usage_no_chunk_speaks_of_it() {
 
 #[test]
 fn every_event_is_one_line_of_data() {
-    let event = event(&envelope(), News::Text("\r\n\n\u{2028}"), false);
+    let event = event(&envelope(), News::Text("\r\n\n\u{2028}", &[]), false);
     assert_eq!(event.trim_end().lines().count(), 1);
     assert!(event.ends_with("\n\n"));
 }
@@ -107,4 +114,21 @@ fn a_cancelled_answer_has_no_ending() {
     let start =
         Start { prompt_tokens: 1, cached_tokens: 0, queue_wait_ms: 0.0, load_ms: 0.0, ran_on: RAN_ON };
     assert!(Ending::new(start, &finished(FinishReason::Cancelled), Finish::Stop, 0, 1.0).is_none());
+}
+
+#[test]
+fn scores_have_the_same_shape_in_a_whole_answer_and_in_a_stream() {
+    let envelope = Envelope { scored: true, ..envelope() };
+    let likely = |bytes: &[u8], logprob| Candidate { bytes: bytes.to_vec(), logprob };
+    let half = ScoredToken { bytes: vec![0xc3], logprob: -0.25, top: vec![likely(&[0xc3], -0.25)] };
+    let rest = ScoredToken { bytes: vec![0xa9], logprob: -9999.0, top: vec![likely(b"<turn|>", 0.0)] };
+    let scores = vec![half, rest];
+    let mut gathered = Gathered::default();
+    gathered.extend(vec![Heard { delta: Told::Text("é".into()), scores: scores.clone() }]);
+    let whole = serde_json::to_value(Completion::new(&envelope, &gathered, &ending())).unwrap();
+    let chunk = event(&envelope, News::Text("é", &scores), false);
+    let chunk: serde_json::Value =
+        serde_json::from_str(chunk.trim_start_matches("data: ").trim_end()).unwrap();
+    assert_eq!(whole["choices"][0]["logprobs"], chunk["choices"][0]["logprobs"]);
+    insta::assert_json_snapshot!(whole["choices"][0]["logprobs"]);
 }
