@@ -7,7 +7,7 @@ const LINES_OF_A_LOG = 100_000;
 // What a failed test is called is often far above the end of the output.
 const isFailure = (line) => /^\s*(not ok|✖|FAIL|FAILED)\b|^test .* FAILED$|^\s+error: /.test(line);
 const CLOSING_LINES =
-  /^(test result:.*|figures:.*|=+ .*(passed|failed|error).* =+|.*\d+ passed.* in [\d.]+s.*|\s*Tests\s+.*passed.*)$/;
+  /^(test result:.*|(?:# )?figures:.*|=+ .*(passed|failed|error).* =+|.*\d+ passed.* in [\d.]+s.*|\s*Tests\s+.*passed.*)$/;
 
 /** Runs every step, the failed ones included; returns their outcomes. */
 export async function runSteps(steps) {

@@ -2,20 +2,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { dice } from "./dice.mjs";
 import { ENDLESS_TOKENS, endless } from "./models.mjs";
 import { ask, lives, post, serve, stream, until, worker } from "./server.mjs";
 
 const LONG = "remember this code: amber lantern seven. ".repeat(400);
 const TYPED = new Set(["worker_crashed", "worker_stalled", "worker_not_ready"]);
-
-/** A generator of numbers in 0..1 that gives the same ones each time. */
-function dice(seed) {
-  let state = seed;
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 2 ** 32;
-  };
-}
 
 /** Strikes whatever worker there is after a while. */
 async function strike(server, afterMs, signal) {
