@@ -22,7 +22,8 @@ pub(crate) fn answer_tokens(
     match (limit, size) {
         (TokenLimit::Named(tokens), PromptSize::Exactly(prompt) | PromptSize::AtLeast(prompt)) => {
             let fits = prompt.saturating_add(u64::from(tokens)) <= window;
-            if fits { Ok(tokens) } else { Err(exceeded(prompt, Some(tokens))) }
+            // Of a prompt that is too long by itself, a smaller answer would cure nothing.
+            if fits { Ok(tokens) } else { Err(exceeded(prompt, (prompt < window).then_some(tokens))) }
         }
         (TokenLimit::Default(tokens), PromptSize::Exactly(prompt) | PromptSize::AtLeast(prompt)) => {
             let left = window.saturating_sub(prompt);
@@ -52,6 +53,11 @@ mod tests {
             ApiError::ContextLengthExceeded { prompt_tokens: 33, answer_tokens: Some(32), window_tokens: 64 };
         assert_eq!(named(32, 33), Err(refused));
         assert!(named(u32::MAX, u64::MAX).is_err());
+        let alone = named(32, 64).unwrap_err().to_string();
+        assert!(
+            alone.ends_with("resulted in 64 tokens. Please reduce the length of the messages."),
+            "{alone}"
+        );
         let ours = |prompt| answer_tokens(TokenLimit::Default(32), PromptSize::Exactly(prompt), 64);
         assert_eq!((ours(10), ours(40), ours(63)), (Ok(32), Ok(24), Ok(1)));
         let message = ours(64).unwrap_err().to_string();
