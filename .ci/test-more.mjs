@@ -3,8 +3,9 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { pytest, pytestEnvironment } from "./pytest.mjs";
 import { hangarEnvironment } from "./setup/builds.mjs";
-import { CACHE, inClone } from "./setup/places.mjs";
+import { CACHE, HANGAR, inClone } from "./setup/places.mjs";
 import { Problem } from "./setup/problem.mjs";
 import { say, sayProblem } from "./setup/say.mjs";
 import { setUp, steps as setUpSteps } from "./setup/setup.mjs";
@@ -13,6 +14,11 @@ import { runSteps, sumUp } from "./steps.mjs";
 const MINUTE_S = 60;
 
 function allSteps(scratch) {
+  const testEnvironment = (name) => ({
+    ...hangarEnvironment(),
+    HANGAR_BINARY: HANGAR,
+    HANGAR_HOME: join(scratch, `${name}-home`),
+  });
   return [
     {
       name: "second clone",
@@ -37,6 +43,24 @@ function allSteps(scratch) {
       command: [process.execPath, inClone(".ci/clients.mjs")],
       timeout_s: 20 * MINUTE_S,
       env: hangarEnvironment(),
+    },
+    {
+      name: "answers in full",
+      command: [
+        process.execPath,
+        "--test",
+        "--test-concurrency=1",
+        "tests/real/equal.test.mjs",
+        "tests/real/shapes.test.mjs",
+      ],
+      timeout_s: 15 * MINUTE_S,
+      env: { ...testEnvironment("answers"), HANGAR_EQUAL_PROMPTS: "200", HANGAR_SHAPES: "all" },
+    },
+    {
+      name: "any schema",
+      command: pytest("-rP", "tests/python/test_grammar.py", "-k", "any_schema"),
+      timeout_s: 10 * MINUTE_S,
+      env: { ...testEnvironment("schemas"), ...pytestEnvironment(), HANGAR_SCHEMAS: "200" },
     },
     {
       name: "types for macOS",

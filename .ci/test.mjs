@@ -1,10 +1,10 @@
 // npm test: brings this clone up to date, then runs every check and test. `-- --only GROUP[,GROUP]` runs a part.
 import { join } from "node:path";
+import { pytest, pytestEnvironment } from "./pytest.mjs";
 import { hangarEnvironment, packagesStep, runtimeFolder } from "./setup/builds.mjs";
-import { openblas, nodeStep } from "./setup/machine.mjs";
+import { nodeStep } from "./setup/machine.mjs";
 import { BUILD, HANGAR, inClone, lintEnvironment } from "./setup/places.mjs";
 import { Problem } from "./setup/problem.mjs";
-import { findPython } from "./setup/python.mjs";
 import { say, sayProblem } from "./setup/say.mjs";
 import { setUp, steps as setUpSteps } from "./setup/setup.mjs";
 import { clientsFolder, devFolder } from "./setup/tools.mjs";
@@ -85,11 +85,6 @@ function rustSteps() {
 function pythonSteps() {
   const dev = (name) => join(devFolder(), "bin", name);
   const runtime = join(runtimeFolder(), "bin/python");
-  // The runtime is left as it is: the test tools are appended to its search path, behind its own packages.
-  const library = join(devFolder(), `lib/python3.${findPython().minor}/site-packages`);
-  const main = `import sys; sys.path.append(${JSON.stringify(library)}); import pytest; sys.exit(pytest.main(sys.argv[1:]))`;
-  const pytest = [runtime, "-B", "-c", main, "-p", "no:cacheprovider", "-q", "tests/python"];
-  const blas = openblas();
   const ruff = [
     "--config",
     ".ci/ruff.toml",
@@ -113,9 +108,9 @@ function pythonSteps() {
     {
       name: "python tests",
       group: "python",
-      command: pytest,
+      command: pytest("tests/python"),
       timeout_s: 15 * MINUTE_S,
-      env: { ...testEnvironment(), ...(blas === null ? {} : { LD_PRELOAD: blas }) },
+      env: { ...testEnvironment(), ...pytestEnvironment() },
     },
   ];
 }

@@ -1,6 +1,7 @@
 """Grammars hold: JSON by schema and forced tool calls, by the built-in model at high temperature."""
 
 import json
+import os
 import random
 from typing import Any
 
@@ -13,6 +14,8 @@ from notation import calls, schema
 from hangar_worker import frames
 from hangar_worker.faults import FaultError, SamplingInvalid
 
+# Random schemas and tools that are drawn.
+COUNT = int(os.environ.get("HANGAR_SCHEMAS", "15"))
 ASKED = prompt(user("what is the code?"))
 
 
@@ -36,20 +39,24 @@ def _visible(answer: list[frames.FromWorker]) -> str:
     return "".join("" if isinstance(piece, frames.Control) else piece.text for piece in pieces(answer))
 
 
-def test_json_holds_to_200_schemas_of_200(pocket: Loaded) -> None:
+def test_json_holds_to_any_schema(pocket: Loaded) -> None:
     draw = random.Random(17)
-    for number in range(200):
+    wrong = []
+    for number in range(COUNT):
         wanted, check = schema(draw)
         # Nearly every token is as likely as any other then: only the grammar is left.
         answer = _by(pocket, wanted, number, temperature=20.0)
         end = finished(answer)
-        assert (end.reason, end.warnings) == ("stop", ()), wanted
-        assert check(json.loads(_visible(answer))), (wanted, written(answer))
+        if (end.reason, end.warnings) != ("stop", ()) or not check(json.loads(_visible(answer))):
+            wrong.append((number, wanted, written(answer)))
+    print(f"\nfigures: JSON held to {COUNT - len(wrong)} of {COUNT} random schemas")  # noqa: T201
+    assert wrong == []
 
 
-def test_a_forced_tool_holds_for_200_schemas_of_200(pocket: Loaded) -> None:
+def test_a_forced_tool_holds_for_any_schema(pocket: Loaded) -> None:
     draw = random.Random(18)
-    for number in range(200):
+    wrong = []
+    for number in range(COUNT):
         tools = {name: schema(draw) for name in draw.sample(("get", "get_more", "naïve.tool"), draw.randint(1, 2))}
         grammar = frames.ToolCalls(
             tuple(frames.CallableTool(name, json.dumps(wanted)) for name, (wanted, _) in tools.items()),
@@ -57,9 +64,12 @@ def test_a_forced_tool_holds_for_200_schemas_of_200(pocket: Loaded) -> None:
         )
         answer = _ask(pocket, grammar, number, temperature=20.0)
         end = finished(answer)
-        assert (end.reason, end.warnings) == ("stop", ()), tools
-        [(name, arguments)] = calls(pieces(answer))
-        assert tools[name][1](arguments), (tools[name][0], written(answer))
+        called = calls(pieces(answer))
+        is_held = [tools[name][1](arguments) for name, arguments in called] == [True]
+        if (end.reason, end.warnings) != ("stop", ()) or not is_held:
+            wrong.append((number, tools, written(answer)))
+    print(f"\nfigures: a forced call held to {COUNT - len(wrong)} of {COUNT} random schemas")  # noqa: T201
+    assert wrong == []
 
 
 def test_json_object_is_an_object(pocket: Loaded) -> None:
