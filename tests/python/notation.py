@@ -9,6 +9,29 @@ from hangar_worker import frames
 
 Check = Callable[[Any], bool]
 NAMES = ("b", "a", "Zed", "city name", "naïve", "x-y", 'q"t')
+_KEYWORDS = (
+    "type", "properties", "required", "items", "enum", "const", "anyOf", "oneOf", "allOf", "$ref", "$defs", "pattern",
+    "additionalProperties", "format", "minimum", "maximum", "multipleOf", "minLength", "maxLength", "minItems", "not",
+    "maxItems", "nullable", "prefixItems", "if", "x-guidance", "patternProperties", "uniqueItems", "$id", "a", "", '"',
+)  # fmt: skip
+_VALUES = (
+    "object", "string", "integer", "number", "array", "#", "#/$defs/a", "#/a/b", "other", "", "(", "a{1,99999}", "zzz",
+    "(?=x)", 0, 1, -1, 0.5, 1e300, 10**18, 2**64 - 1, 1000, 7.0, True, False, None, "\0", "\\", '<|"|>', "\ud7ff", "😀",
+)  # fmt: skip
+
+
+def nonsense(draw: random.Random) -> dict[str, Any]:
+    """An object of keywords with whatever beside them."""
+    return {draw.choice(_KEYWORDS): _whatever(draw, 0) for _ in range(draw.randint(1, 5))}
+
+
+def _whatever(draw: random.Random, level: int) -> Any:
+    kind = draw.random()
+    if level > 4 or kind < 0.3:
+        return draw.choice(_VALUES)
+    if kind < 0.5:
+        return [_whatever(draw, level + 1) for _ in range(draw.randint(0, 4))]
+    return {draw.choice(_KEYWORDS): _whatever(draw, level + 1) for _ in range(draw.randint(0, 5))}
 
 
 def schema(draw: random.Random, level: int = 0) -> tuple[dict[str, Any], Check]:

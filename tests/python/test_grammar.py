@@ -3,16 +3,21 @@
 import json
 import os
 import random
+import threading
+import time
+from pathlib import Path
 from typing import Any
 
 import mlx.core as mx
 import pytest
 from conftest import Loaded
 from conversation import failed, finished, generate, pieces, prompt, user, written
-from notation import calls, schema
+from notation import calls, nonsense, schema
 
-from hangar_worker import frames
-from hangar_worker.faults import FaultError, SamplingInvalid
+from hangar_worker import constraint, frames
+from hangar_worker.constraint import Grammars
+from hangar_worker.faults import CancelledError, FaultError, SamplingInvalid
+from hangar_worker.tokens import Vocabulary
 
 # Random schemas and tools that are drawn.
 COUNT = int(os.environ.get("HANGAR_SCHEMAS", "15"))
@@ -269,6 +274,106 @@ def test_a_long_chain_of_references_harms_no_worker(pocket: Loaded, link: Any) -
     )
     tool = frames.CallableTool("get", json.dumps({**chain, "properties": {"a": {"$ref": "#/$defs/a0"}}}))
     assert finished(_ask(pocket, frames.ToolCalls((tool,), parallel=False), limit=5))
+
+
+def test_references_that_multiply_are_let_go_in_a_moment(pocket: Loaded) -> None:
+    """Followed to their end they would be 2 ** 64 schemas."""
+    twice = [{"$ref": "#/$defs/a"}, {"$ref": "#/$defs/a"}]
+    for either in (
+        {"allOf": [{"$ref": "#"}, {"$ref": "#"}]},
+        {"allOf": twice, "$defs": {"a": {"allOf": twice, "properties": {"b": {"allOf": twice}}}}},
+        {"$defs": {"a": {"anyOf": [{"allOf": twice}, {"allOf": twice}]}}, "properties": {"b": {"allOf": twice}}},
+    ):
+        tool = frames.CallableTool("get", json.dumps(either))
+        for grammar in (frames.JsonSchema(json.dumps(either)), frames.ToolCalls((tool,), parallel=False)):
+            started = time.monotonic()
+            assert finished(_ask(pocket, grammar, limit=2)).reason in ("length", "stop")
+            assert time.monotonic() - started < 5, either
+
+
+def test_a_schema_is_never_refused_whatever_it_holds(pocket: Loaded) -> None:
+    session = pocket.service._session
+    assert session is not None
+    draw = random.Random(19)
+    for number in range(400):
+        wanted = json.dumps(nonsense(draw))
+        tools = (frames.CallableTool("get", wanted), _tool("put"))
+        thought: frames.Thought = ("off", "allowed", "open")[number % 3]
+        for grammar in (frames.JsonSchema(wanted), frames.ToolCalls(tools, parallel=number % 2 == 0)):
+            made = session.sampler(frames.Sampling(grammar=grammar, thought=thought))
+            assert made.constraint is not None, wanted
+            assert not made.constraint.is_over, wanted
+
+
+def test_a_panic_of_the_library_is_a_schema_that_cannot_be_enforced(
+    pocket: Loaded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    matcher = constraint.LLMatcher
+
+    class PanicError(BaseException):
+        pass
+
+    class Panicking:
+        grammar_from_lark = matcher.grammar_from_lark
+
+        def __new__(cls, tokenizer: Any, grammar: str, log_level: int) -> Any:
+            if "minItems" in grammar:
+                raise PanicError
+            return matcher(tokenizer, grammar, log_level=log_level)
+
+    monkeypatch.setattr(constraint, "LLMatcher", Panicking)
+    answer = _by(pocket, {"type": "array", "minItems": 2}, limit=3)
+    assert finished(answer).warnings == ("The schema cannot be enforced; the answer is JSON.",)
+
+
+def test_a_cancel_is_heard_while_a_grammar_compiles(pocket: Loaded, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiles, over = threading.Event(), threading.Event()
+
+    class Endless:
+        grammar_from_lark = constraint.LLMatcher.grammar_from_lark
+
+        def __init__(self, *_: Any, **__: Any) -> None:
+            compiles.set()
+            over.wait(60)
+
+    monkeypatch.setattr(constraint, "LLMatcher", Endless)
+    pocket.pipe.cancel_when = compiles.is_set
+    started = time.monotonic()
+    answer = _by(pocket, {"const": 1})
+    over.set()
+    assert (finished(answer).reason, pieces(answer)) == ("cancelled", [])
+    assert time.monotonic() - started < 5
+    monkeypatch.undo()
+    pocket.pipe.reset()
+    assert finished(_by(pocket, {"const": 1})).reason == "stop"
+
+
+def test_a_first_grammar_takes_no_longer_than_a_second_at_the_familys_vocabulary(pocket_folder: Path) -> None:
+    rows = 262_144
+    tokenizer = json.loads((pocket_folder / "tokenizer.json").read_text())
+    known = tokenizer["model"]["vocab"]
+    known |= {f"\u2581{number:x}q": len(known) + number for number in range(rows - len(known))}
+    grammars = Grammars(Vocabulary(tokenizer), rows, {1})
+    grammars.wait()
+    took = []
+    for _ in range(2):
+        started = time.monotonic()
+        grammars.compile(frames.JsonObject(), "off")
+        took.append(time.monotonic() - started)
+    assert took[0] < took[1] + 0.3, took
+
+
+def test_a_grammar_that_comes_before_all_is_made_can_be_cancelled(
+    pocket: Loaded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = pocket.service._session
+    assert session is not None
+    over = threading.Event()
+    monkeypatch.setattr(constraint, "TokenizerWrapper", lambda _: over.wait(60))
+    grammars = Grammars(session._model.vocabulary, session.facts.vocabulary_tokens, {1})
+    with pytest.raises(CancelledError):
+        grammars.compile(frames.JsonObject(), "off", lambda: True)
+    over.set()
 
 
 def test_a_tool_may_have_hundreds_of_properties(pocket: Loaded) -> None:

@@ -11,6 +11,8 @@ from typing import Any, TypeGuard
 _LEVELS_MAX = 64
 _LENGTH_MAX = 1000
 _PROPERTIES_MAX = 500
+# Schemas that are merged for one tool: references from `allOf` to each other multiply.
+_MERGED_MAX = 256
 _ENFORCED: dict[str, tuple[str, ...]] = {
     "object": ("properties", "required"),
     "array": ("items", "minItems", "maxItems"),
@@ -105,6 +107,7 @@ class _Schemas:
         self._grammar = grammar
         self._root = root
         self._referred: dict[str, str] = {}
+        self._merges_left = _MERGED_MAX
 
     def arguments(self) -> str:
         """The arguments, always an object of what is declared."""
@@ -131,7 +134,7 @@ class _Schemas:
                 )
                 return f"({' | '.join(made)})"
         kinds = schema.get("type", _implied(schema))
-        kinds = kinds if isinstance(kinds, list) else [kinds]
+        kinds = kinds or ["any"] if isinstance(kinds, list) else [kinds]
         if schema.get("nullable") is True:
             kinds = [*kinds, "null"]
         self._note(schema, kinds)
@@ -238,6 +241,10 @@ class _Schemas:
             return dict(schema)
         merged = {name: value for name, value in schema.items() if name != "allOf"}
         for part in parts:
+            if self._merges_left == 0:
+                self._grammar.unenforced("allOf")
+                break
+            self._merges_left -= 1
             target = _resolved(self._root, part["$ref"]) if isinstance(part, dict) and "$ref" in part else part
             if not isinstance(target, dict):
                 self._grammar.unenforced("allOf")

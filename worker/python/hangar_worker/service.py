@@ -116,9 +116,9 @@ class Service:
         pipe, request = self._pipe, command.request
         if command.max_tokens < 1:
             raise invalid("max_tokens must be at least 1")
-        sampler = session.sampler(command.sampling)
-        # A long prompt is tokenised for seconds: that is work on it already.
+        # A large grammar or a long prompt takes seconds: that is work on it already.
         pipe.progress("prefill", request, 0, 0)
+        sampler = session.sampler(command.sampling, lambda: pipe.cancelled(request))
         prompt = session.tokenize(command.prompt, command.max_tokens, lambda: pipe.cancelled(request))
         tokens = len(prompt.ids)
         send(pipe, frames.Accepted(request=request, prompt_tokens=tokens, cached_tokens=0))

@@ -42,11 +42,13 @@ class Answer:
 class Session:
     """A model in memory, warmed up, with its engine."""
 
-    def __init__(self, model: load.LoadedModel, engine: AutoregressiveEngine, window_tokens: int) -> None:
+    def __init__(
+        self, model: load.LoadedModel, engine: AutoregressiveEngine, grammars: Grammars, window_tokens: int
+    ) -> None:
         """Binds a loaded model to its engine; `open` does the work before."""
         self._model = model
         self._engine = engine
-        self._grammars = Grammars(model.vocabulary, model.vocabulary_tokens, model.end_tokens)
+        self._grammars = grammars
         self.window_tokens = window_tokens
         self.facts = frames.ModelFacts(
             model_type=str(model.network.model_type),
@@ -66,11 +68,17 @@ class Session:
         """
         model = load.load(folder)
         memory.keep_weights_resident()
+        # Takes a second or two for a large vocabulary, while the first runs compile their kernels.
+        grammars = Grammars(model.vocabulary, model.vocabulary_tokens, model.end_tokens)
         with load.named_by_config():
             chunk = warmup.run(
-                model, window_tokens, chunk_tokens, lambda done, total: progress("warming_up", done, total)
+                model,
+                window_tokens,
+                chunk_tokens,
+                lambda done, total: progress("warming_up", done, total),
+                before_measuring=grammars.wait,
             )
-        return cls(model, AutoregressiveEngine(model.network, chunk), window_tokens)
+        return cls(model, AutoregressiveEngine(model.network, chunk), grammars, window_tokens)
 
     def memory(self) -> frames.MemoryUse:
         """Memory now."""
@@ -80,16 +88,17 @@ class Session:
         """Gives back what the last request left, where it is much."""
         memory.trim()
 
-    def sampler(self, chosen: frames.Sampling) -> Sampler:
-        """Checks an order and compiles its grammar.
+    def sampler(self, chosen: frames.Sampling, stop: Callable[[], bool] = lambda: False) -> Sampler:
+        """Checks an order and compiles its grammar; `stop` is asked every few milliseconds.
 
         Raises:
             FaultError: `sampling_invalid` naming the field.
+            CancelledError: when told to stop.
         """
         sampling.check(chosen)
         if chosen.grammar is None:
             return Sampler(chosen, None, ())
-        return Sampler(chosen, *self._grammars.compile(chosen.grammar, chosen.thought))
+        return Sampler(chosen, *self._grammars.compile(chosen.grammar, chosen.thought, stop))
 
     def tokenize(
         self, prompt: frames.Prompt, max_tokens: int = 0, stop: Callable[[], bool] = lambda: False

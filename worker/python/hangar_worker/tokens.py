@@ -82,14 +82,19 @@ class Vocabulary:
         name = self.control_name(token)
         return self.text_bytes(token) if name is None else name.encode()
 
+    def table(self, rows: int) -> list[bytes]:
+        """`token_bytes` of every id below `rows`."""
+        table = [b""] * rows
+        for written, token in (*self._tokenizer.get_vocab(with_added_tokens=True).items(), *self._controls.items()):
+            if 0 <= token < rows:
+                table[token] = written.encode() if token in self._control_names else _bytes_of(written)
+        return table
+
     def text_bytes(self, token: int) -> bytes:
         """What a text token adds to the text; a byte token adds one byte."""
         known = self._bytes.get(token)
         if known is None:
-            written = self._tokenizer.id_to_token(token) or ""
-            match = _BYTE.match(written)
-            known = bytes([int(match[1], 16)]) if match else written.replace(_SPACE, " ").encode()
-            self._bytes[token] = known
+            known = self._bytes[token] = _bytes_of(self._tokenizer.id_to_token(token) or "")
         return known
 
 
@@ -114,6 +119,11 @@ class PieceDecoder:
         text = self._utf8.decode(b"", final=True)
         self._utf8.reset()
         return [frames.Text(text=text)] if text else []
+
+
+def _bytes_of(written: str) -> bytes:
+    match = _BYTE.match(written)
+    return bytes([int(match[1], 16)]) if match else written.replace(_SPACE, " ").encode()
 
 
 def _is_control(added: dict[str, Any]) -> bool:

@@ -21,7 +21,14 @@ _BASE_TOKENS = 512
 _GREEDY = frames.Sampling(temperature=0.0)
 
 
-def run(model: LoadedModel, window_tokens: int, asked: int | None, progress: Callable[[int, int], None]) -> int:
+def run(
+    model: LoadedModel,
+    window_tokens: int,
+    asked: int | None,
+    progress: Callable[[int, int], None],
+    *,
+    before_measuring: Callable[[], None],
+) -> int:
     """Warms the engine up; the chunk asked for, or the best measured one."""
     steps = 3
     progress(0, steps)
@@ -33,6 +40,8 @@ def run(model: LoadedModel, window_tokens: int, asked: int | None, progress: Cal
     for _ in engine.decode(engine.prefill(embedded, cache), cache, Chooser(_GREEDY), 3):
         pass
     progress(2, steps)
+    # What else is going on would be measured too, and a request may come right after.
+    before_measuring()
     chosen = asked or _measure(engine, model, window_tokens)
     progress(steps, steps)
     return chosen
