@@ -84,6 +84,29 @@ async fn an_engine_fault_is_told_without_its_insides() {
 }
 
 #[tokio::test]
+async fn what_only_the_worker_can_refuse_names_the_clients_field_whole_and_streamed() {
+    for (field, param) in [
+        ("grammar", "response_format"),
+        ("grammar.schema_json", "response_format"),
+        ("grammar.tools", "tools"),
+        ("stop", "stop"),
+    ] {
+        let fault = json!({"code": "sampling_invalid", "field": field, "what": "is too complex"});
+        let rig = Rig::new(json!([{"ending": "fault", "fault": fault}])).await;
+        let whole = rig.chat(json!({})).await;
+        assert_eq!(whole.error(), (400, "bad_request".into()));
+        assert_eq!(whole.json()["error"]["param"], param);
+        assert_eq!(whole.json()["error"]["message"], format!("{param} is too complex."));
+        let stream = rig.chat(json!({"stream": true})).await;
+        let last = stream.body.trim_end().rsplit("data: ").next().unwrap();
+        let error = &serde_json::from_str::<serde_json::Value>(last).unwrap()["error"];
+        assert_eq!((&error["code"], &error["param"]), (&json!("bad_request"), &json!(param)));
+        assert!(!stream.body.contains("[DONE]"), "{}", stream.body);
+        rig.end().await;
+    }
+}
+
+#[tokio::test]
 async fn a_runtime_that_is_not_as_pinned_is_named_with_its_cure() {
     let rig = Rig::new(json!([{"verdict": {"verdict": "differs", "what": "mlx is 0.1, not 0.32.4"}}])).await;
     let answer = rig.chat(json!({})).await;

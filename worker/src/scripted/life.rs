@@ -36,6 +36,8 @@ pub struct Life {
     pub stderr_flood_bytes: u32,
     /// How an answer ends.
     pub ending: Ending,
+    /// The fault of an answer that ends with one.
+    pub fault: WorkerFault,
     /// Whether cancels are looked at.
     pub heeds_cancel: bool,
     /// Whether a shutdown is carried out.
@@ -74,7 +76,7 @@ pub enum Ending {
     HalfFrame,
     /// A frame with bytes that are no UTF-8 inside a string.
     NotUtf8,
-    /// An engine fault.
+    /// The life's fault.
     Fault,
 }
 
@@ -95,6 +97,7 @@ impl Default for Life {
             piece_delay_ms: 0,
             stderr_flood_bytes: 0,
             ending: Ending::Finish,
+            fault: WorkerFault::Engine { what: "ScriptedError".to_owned() },
             heeds_cancel: true,
             heeds_shutdown: true,
             beats: true,
@@ -146,6 +149,7 @@ impl Life {
                     life.stderr_flood_bytes = serde_json::from_value(value.clone()).map_err(|_| wrong())?;
                 }
                 "ending" => life.ending = value.as_str().and_then(Ending::from_word).ok_or_else(wrong)?,
+                "fault" => life.fault = serde_json::from_value(value.clone()).map_err(|_| wrong())?,
                 "heeds_cancel" => life.heeds_cancel = value.as_bool().ok_or_else(wrong)?,
                 "heeds_shutdown" => life.heeds_shutdown = value.as_bool().ok_or_else(wrong)?,
                 "beats" => life.beats = value.as_bool().ok_or_else(wrong)?,

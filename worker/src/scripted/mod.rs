@@ -180,7 +180,7 @@ impl Scripted<'_> {
             Ending::NotUtf8 => self.raw(b"{\"type\":\"pieces\",\"request\":1,\"pieces\":[{\"type\":\"text\",\"text\":\"\xff\xfe\"}]}\n"),
             Ending::Fault => self.emit(&FromWorker::Failed(Failed {
                 request,
-                fault: WorkerFault::Engine { what: "ScriptedError".into() },
+                fault: self.life.fault.clone(),
             })),
         }
     }

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use axum::body::Body;
+use axum::body::HttpBody;
+use axum::extract::Request;
+use axum::http::header;
 use futures::StreamExt;
 
 use crate::error::ApiError;
@@ -10,15 +12,28 @@ use crate::error::ApiError;
 /// How long a client that sends too much is listened to, so that it reads the refusal instead of an abort.
 const DISCARD_FOR: Duration = Duration::from_secs(2);
 
+/// How much of it is listened to; none of it is kept.
+const DISCARD_BYTES: usize = 512 * 1024 * 1024;
+
 /// Longest silence in the middle of a body.
 const SILENCE_LIMIT: Duration = Duration::from_secs(30);
 
-/// Reads the whole body.
+/// Reads the whole body of a request; one that says itself that it is too long is not read at all.
 ///
 /// # Errors
 /// [`ApiError::PayloadTooLarge`] over the limit, [`ApiError::BadRequest`] when it breaks off or stops coming.
-pub(crate) async fn read(body: Body, limit_bytes: usize) -> Result<Vec<u8>, ApiError> {
+pub(crate) async fn read(request: Request, limit_bytes: usize) -> Result<Vec<u8>, ApiError> {
+    let waits_for_leave = request.headers().contains_key(header::EXPECT);
+    let body = request.into_body();
+    let is_too_long = usize::try_from(body.size_hint().lower()).is_ok_and(|length| length > limit_bytes);
     let mut chunks = body.into_data_stream();
+    if is_too_long {
+        // Asking for its first byte would be the leave.
+        if !waits_for_leave {
+            discard(chunks).await;
+        }
+        return Err(ApiError::PayloadTooLarge { limit_bytes });
+    }
     let mut whole = Vec::new();
     loop {
         let next =
@@ -33,16 +48,16 @@ pub(crate) async fn read(body: Body, limit_bytes: usize) -> Result<Vec<u8>, ApiE
         })?;
         if chunk.len() > limit_bytes.saturating_sub(whole.len()) {
             drop(whole);
-            discard(chunks, limit_bytes).await;
+            discard(chunks).await;
             return Err(ApiError::PayloadTooLarge { limit_bytes });
         }
         whole.extend_from_slice(&chunk);
     }
 }
 
-/// Takes up to as much again without keeping it.
-async fn discard(mut chunks: axum::body::BodyDataStream, limit_bytes: usize) {
-    let mut left = limit_bytes;
+/// Takes what comes without keeping it.
+async fn discard(mut chunks: axum::body::BodyDataStream) {
+    let mut left = DISCARD_BYTES;
     let reading = async {
         while let Some(Ok(chunk)) = chunks.next().await {
             match left.checked_sub(chunk.len()) {
@@ -57,19 +72,22 @@ async fn discard(mut chunks: axum::body::BodyDataStream, limit_bytes: usize) {
 
 #[cfg(test)]
 mod tests {
+    use axum::body::Body;
+
     use super::*;
 
     #[tokio::test]
     async fn a_body_at_the_limit_is_read_and_one_byte_more_is_refused() {
-        assert_eq!(read(Body::from("12345"), 5).await.unwrap(), b"12345");
-        let refusal = read(Body::from("123456"), 5).await.unwrap_err();
+        assert_eq!(read(Request::new(Body::from("12345")), 5).await.unwrap(), b"12345");
+        let refusal = read(Request::new(Body::from("123456")), 5).await.unwrap_err();
         assert_eq!(refusal, ApiError::PayloadTooLarge { limit_bytes: 5 });
     }
 
     #[tokio::test]
     async fn the_limit_counts_over_chunks_of_unknown_total() {
         let chunks = ["123", "45", "6"].map(|chunk| Ok::<_, std::io::Error>(chunk.as_bytes().to_vec()));
-        let refusal = read(Body::from_stream(futures::stream::iter(chunks)), 5).await.unwrap_err();
+        let refusal =
+            read(Request::new(Body::from_stream(futures::stream::iter(chunks))), 5).await.unwrap_err();
         assert_eq!(refusal, ApiError::PayloadTooLarge { limit_bytes: 5 });
     }
 
@@ -77,14 +95,15 @@ mod tests {
     async fn a_body_that_stops_coming_is_given_up() {
         let first = futures::stream::iter([Ok::<_, std::io::Error>(b"12".to_vec())]);
         let body = Body::from_stream(first.chain(futures::stream::pending()));
-        let refusal = read(body, 5).await.unwrap_err();
+        let refusal = read(Request::new(body), 5).await.unwrap_err();
         assert!(refusal.to_string().contains("30 s"), "{refusal}");
     }
 
     #[tokio::test]
     async fn a_body_that_breaks_off_is_a_bad_request() {
         let chunks = [Ok(b"12".to_vec()), Err(std::io::Error::other("gone"))];
-        let refusal = read(Body::from_stream(futures::stream::iter(chunks)), 5).await.unwrap_err();
+        let refusal =
+            read(Request::new(Body::from_stream(futures::stream::iter(chunks))), 5).await.unwrap_err();
         assert!(matches!(refusal, ApiError::BadRequest { .. }));
     }
 }

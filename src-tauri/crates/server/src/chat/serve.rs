@@ -2,7 +2,6 @@
 
 use axum::Extension;
 use axum::extract::{Request, State};
-use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
 use hangar_gemma::{Answer, CallIds, Conversation, Opening, Rendered, Thinking, ToolChoice};
 use hangar_protocol::{Group, Prompt, Sampling, Segment, Thought};
@@ -42,8 +41,8 @@ pub(crate) async fn complete(
 /// takes longer than that, the wait for a turn, a load, reading the prompt, comes after.
 async fn admit(app: &App, request: Request, draft: &mut Draft) -> Result<(ChatRequest, Talk), ApiError> {
     drop(app.flights.begin()?);
-    let (parts, content) = request.into_parts();
-    let bytes = body::read(content, app.settings.server.max_body_bytes).await?;
+    let as_429 = request.headers().get("x-hangar-overflow").is_some_and(|value| value.as_bytes() == b"429");
+    let bytes = body::read(request, app.settings.server.max_body_bytes).await?;
     // Only now is there an answer to wait for: a body that never ends must not hold up the service's end.
     let flight = app.flights.begin()?;
     let value = json::parse(&bytes)?;
@@ -67,7 +66,7 @@ async fn admit(app: &App, request: Request, draft: &mut Draft) -> Result<(ChatRe
         .worker
         .generate(job)
         .await
-        .map_err(|error| overflow_as_asked(app.flights.told(&error, served.pace()), &parts.headers))?;
+        .map_err(|error| overflow_as_asked(app.flights.told(&error, served.pace()), as_429))?;
     let prompt_tokens = match size {
         PromptSize::Exactly(tokens) => Some(tokens),
         PromptSize::AtMost(_) | PromptSize::AtLeast(_) | PromptSize::Unknown => None,
@@ -119,8 +118,7 @@ fn segment(segment: hangar_gemma::Segment) -> Segment {
     }
 }
 
-fn overflow_as_asked(error: ApiError, headers: &HeaderMap) -> ApiError {
-    let as_429 = headers.get("x-hangar-overflow").is_some_and(|value| value.as_bytes() == b"429");
+fn overflow_as_asked(error: ApiError, as_429: bool) -> ApiError {
     if let ApiError::QueueFull { depth, retry_after_s, .. } = error {
         return ApiError::QueueFull { depth, retry_after_s, as_429 };
     }

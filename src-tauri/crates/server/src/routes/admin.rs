@@ -1,8 +1,7 @@
 //! Commands to the worker.
 
 use axum::Json;
-use axum::body::Body;
-use axum::extract::State;
+use axum::extract::{Request, State};
 use hangar_supervisor::{Reach, StateWord};
 use serde::Serialize;
 
@@ -45,9 +44,9 @@ pub(crate) struct RestartDone {
 pub(crate) async fn unload(
     State(app): State<App>,
     Chosen(served): Chosen,
-    content: Body,
+    request: Request,
 ) -> Result<Json<UnloadDone>, ApiError> {
-    let bytes = body::read(content, COMMAND_BODY_BYTES).await?;
+    let bytes = body::read(request, COMMAND_BODY_BYTES).await?;
     let reach = if wants_force(&bytes)? { Reach::Everything } else { Reach::Idle };
     if app.flights.door() == Door::Ending {
         return Err(ApiError::ShuttingDown);
