@@ -88,11 +88,10 @@ def test_an_answer_is_accepted_then_given_piece_by_piece_then_finished(pocket: L
     answer = pocket.ask(generate(prompt(user("hello.")), request=9))
     accepted = answer[0]
     assert isinstance(accepted, frames.Accepted)
-    assert accepted.cached_tokens == 0
     assert all(isinstance(frame, frames.Pieces) for frame in answer[1:-1])
     end = finished(answer)
     assert end.reason == "stop"
-    assert end.tokens == frames.TokenUse(accepted.prompt_tokens, 0, len(pieces(answer)))
+    assert end.tokens == frames.TokenUse(accepted.prompt_tokens, accepted.cached_tokens, len(pieces(answer)))
     assert pieces(answer)[-1] == frames.Control("<turn|>")
     assert end.timings.prefill_ms > 0
     assert end.memory.peak_bytes >= end.memory.active_bytes > 0
@@ -173,7 +172,7 @@ def test_prefill_stops_at_the_next_chunk(pocket: Loaded) -> None:
     pocket.pipe.cancel_when = lambda: prefilled() >= 128
     end = finished(pocket.ask(generate(words(900))))
     assert (end.reason, end.tokens.completion_tokens) == ("cancelled", 0)
-    assert prefilled() == 128
+    assert 128 <= prefilled() < 128 + 64
 
 
 def test_decode_stops_at_the_next_token_and_the_next_request_is_untouched(pocket: Loaded) -> None:
@@ -225,6 +224,9 @@ def test_a_request_before_any_model_is_a_fault() -> None:
 
 
 def test_memory_is_given_back_after_a_long_prompt(pocket: Loaded) -> None:
-    before = mx.get_active_memory()
+    session = pocket.service._session
+    assert session is not None
+    before, kept = mx.get_active_memory(), session._states.bytes
     pocket.ask(generate(words(1500), 2))
-    assert mx.get_active_memory() - before < 1_000_000
+    grown = mx.get_active_memory() - before
+    assert grown - (session._states.bytes - kept) < 200_000

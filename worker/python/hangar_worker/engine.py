@@ -15,6 +15,9 @@ from hangar_worker.sampling import Choice, Chooser
 Watch = Callable[[int, int, int], bool]
 """Told (done, total, size of the chunk that comes now) before every chunk; answers whether to stop."""
 
+Read = Callable[[int], None]
+"""Told up to which position the prompt has been read."""
+
 _CACHE_STATE_EVERY_TOKENS = 50
 _IMAGE_TYPE, _AUDIO_TYPE = 1, 3
 
@@ -28,11 +31,13 @@ class Embedded:
     per_layer: mx.array | None
     types: mx.array | None
     whole: tuple[tuple[int, int], ...]
+    start: int = 0
+    """Position of the first row: what comes before it is in the cache already."""
 
     @property
     def tokens(self) -> int:
-        """Length in tokens."""
-        return int(self.ids.shape[1])
+        """Tokens of the whole prompt."""
+        return self.start + int(self.ids.shape[1])
 
 
 class AutoregressiveEngine:
@@ -51,59 +56,67 @@ class AutoregressiveEngine:
         made: list[Any] = self._network.make_cache()
         return made
 
-    def embed(self, prompt: TokenPrompt) -> Embedded:
-        """Embeds a prompt, running each image and clip through its tower by itself.
+    def embed(self, prompt: TokenPrompt, start: int = 0) -> Embedded:
+        """Embeds a prompt from a position on, running each image and clip through its tower by itself.
 
         One at a time because the network's own way scatters a batch's rows in order, padding rows of the
         shorter clips included.
         """
-        ids = mx.array([prompt.ids])
+        ids = mx.array([prompt.ids[start:]])
         embedded = self._network.get_input_embeddings(ids)
         rows = embedded.inputs_embeds
-        for span in prompt.spans:
+        spans = [span for span in prompt.spans if span.end > start]
+        for span in spans:
             features = self._features(span.media).astype(rows.dtype)
             if features.shape[0] != span.end - span.start:
                 raise FaultError(Engine(what=f"{span.kind} tower gave another number of rows than its tokens"))
-            rows[:, span.start : span.end] = features
+            first = max(span.start, start)
+            rows[:, first - start : span.end - start] = features[first - span.start :]
         types = None
         whole: tuple[tuple[int, int], ...] = ()
-        if self._blocks_attend_both_ways and any(span.kind == "image" for span in prompt.spans):
+        if self._blocks_attend_both_ways and any(span.kind == "image" for span in spans):
             marked = [0] * len(prompt.ids)
-            for span in prompt.spans:
+            for span in spans:
                 kind = _IMAGE_TYPE if span.kind == "image" else _AUDIO_TYPE
                 marked[span.start : span.end] = [kind] * (span.end - span.start)
-            types = mx.array([marked])
-            whole = tuple((span.start, span.end) for span in prompt.spans if span.kind == "image")
-        return Embedded(ids, rows, embedded.per_layer_inputs, types, whole)
+            types = mx.array([marked[start:]])
+            whole = tuple((span.start, span.end) for span in spans if span.kind == "image")
+        return Embedded(ids, rows, embedded.per_layer_inputs, types, whole, start)
 
     def prefill(
         self,
         prompt: Embedded,
         cache: list[Any],
         *,
-        start: int = 0,
+        start: int | None = None,
         end: int | None = None,
         chunk_tokens: int | None = None,
         watch: Watch | None = None,
+        read: Read | None = None,
     ) -> mx.array:
         """Runs tokens `start` to `end` into the cache; the last token's logits, not yet evaluated.
 
         Between chunks only the cache state is evaluated: asking for logits there would run the KV-sharing
-        layers and the head for every chunk.
+        layers and the head for every chunk. `read` is told the position after every chunk.
 
         Raises:
             CancelledError: when the watch says so.
         """
+        start = prompt.start if start is None else start
         end = prompt.tokens if end is None else end
         for first, last in chunks.plan(start, end, chunk_tokens or self.chunk_tokens, prompt.whole):
             if watch is not None and watch(first, end, last - first):
                 raise CancelledError
             logits = self._chunk(prompt, cache, first, last)
             if last == end:
+                if read is not None:
+                    read(last)
                 return logits
             # Dropped before evaluation, so that what only they need is not kept alive through it.
             del logits
             mx.eval([layer.state for layer in cache])
+            if read is not None:
+                read(last)
         raise FaultError(Engine(what="nothing to prefill"))
 
     def pass_at_once(self, prompt: Embedded) -> mx.array:
@@ -143,6 +156,7 @@ class AutoregressiveEngine:
         return logits
 
     def _chunk(self, prompt: Embedded, cache: list[Any], first: int, last: int) -> mx.array:
+        first, last = first - prompt.start, last - prompt.start
         more = {} if prompt.types is None else {"mm_token_type_ids": prompt.types[:, first:last]}
         out = self._language(
             prompt.ids[:, first:last],

@@ -1,5 +1,6 @@
 """A rendered prompt as token ids, with the places of its media and the borders between its groups."""
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
@@ -11,6 +12,8 @@ from hangar_worker.media import AudioInput, ImageInput, MediaInput, Reader
 from hangar_worker.tokens import Vocabulary
 
 Kind = Literal["image", "audio"]
+# More soft tokens than any medium has.
+_PLACE_BITS = 20
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,8 @@ class Span:
     start: int
     end: int
     media: MediaInput
+    content: bytes = b""
+    """Hash of the medium: two with the same are the same."""
 
     @property
     def kind(self) -> Kind:
@@ -52,6 +57,14 @@ class TokenPrompt:
     ids: tuple[int, ...]
     spans: tuple[Span, ...]
     borders: tuple[int, ...]
+
+    def keys(self) -> tuple[int, ...]:
+        """What each token is: its id, or for a soft token its place in that very medium, as a number below 0."""
+        keys = list(self.ids)
+        for span in self.spans:
+            medium = int.from_bytes(span.content) << _PLACE_BITS
+            keys[span.start : span.end] = range(-medium - 1, -medium - 1 - (span.end - span.start), -1)
+        return tuple(keys)
 
 
 @dataclass(frozen=True)
@@ -120,12 +133,12 @@ def tokenize(  # noqa: PLR0917 - two of them about the prompt, two the model's, 
                     media = _medium(prompt, segment.media, where, reader)
                     if not isinstance(media, ImageInput):
                         raise invalid(f"{where}: media {segment.media} is not an image")
-                    _place(ids, spans, media, _perceived(markers.image, "vision", where))
+                    _place(ids, spans, media, prompt.media[segment.media], _perceived(markers.image, "vision", where))
                 case frames.Audio():
                     media = _medium(prompt, segment.media, where, reader)
                     if not isinstance(media, AudioInput):
                         raise invalid(f"{where}: media {segment.media} is not a clip")
-                    _place(ids, spans, media, _perceived(markers.audio, "audio", where))
+                    _place(ids, spans, media, prompt.media[segment.media], _perceived(markers.audio, "audio", where))
         borders.append(len(ids))
     if not ids:
         raise invalid("the prompt has no tokens")
@@ -168,8 +181,17 @@ def _perceived(markers: Markers | None, tower: str, where: str) -> Markers:
     return markers
 
 
-def _place(ids: list[int], spans: list[Span], media: MediaInput, markers: Markers) -> None:
+def _place(ids: list[int], spans: list[Span], media: MediaInput, given: frames.Media, markers: Markers) -> None:
     ids.append(markers.begin)
-    spans.append(Span(len(ids), len(ids) + media.tokens, media))
+    spans.append(Span(len(ids), len(ids) + media.tokens, media, _content(given)))
     ids += [markers.soft] * media.tokens
     ids.append(markers.end)
+
+
+def _content(media: frames.Media) -> bytes:
+    match media:
+        case frames.Rgb8():
+            shape = f"rgb8 {media.width} {media.height} "
+        case frames.Pcm16k():
+            shape = "pcm16k "
+    return hashlib.sha256((shape + media.data_base64).encode()).digest()

@@ -121,17 +121,18 @@ class Service:
         sampler = session.sampler(command.sampling, lambda: pipe.cancelled(request))
         prompt = session.tokenize(command.prompt, command.max_tokens, lambda: pipe.cancelled(request))
         tokens = len(prompt.ids)
-        send(pipe, frames.Accepted(request=request, prompt_tokens=tokens, cached_tokens=0))
-        accepted = time.monotonic()
         first: float | None = None
         made = 0
-        pipe.progress("prefill", request, 0, tokens)
 
         def watch(done: int, total: int, step: int) -> bool:
             pipe.progress("prefill", request, done, total, step)
             return pipe.cancelled(request)
 
         answer = session.answer(prompt, sampler, command.max_tokens, watch, lambda: pipe.cancelled(request))
+        cached = answer.cached_tokens
+        send(pipe, frames.Accepted(request=request, prompt_tokens=tokens, cached_tokens=cached))
+        accepted = time.monotonic()
+        pipe.progress("prefill", request, cached, tokens)
         for made, pieces in answer:
             if first is None:
                 first = time.monotonic()
@@ -143,9 +144,15 @@ class Service:
             prefill_ms=((first or ended) - accepted) * 1000,
             generation_ms=(ended - (first or ended)) * 1000,
         )
-        use = frames.TokenUse(prompt_tokens=tokens, cached_tokens=0, completion_tokens=made)
+        use = frames.TokenUse(prompt_tokens=tokens, cached_tokens=cached, completion_tokens=made)
         log.event(
-            "info", "finished", request=request, reason=answer.reason, prompt_tokens=tokens, completion_tokens=made
+            "info",
+            "finished",
+            request=request,
+            reason=answer.reason,
+            prompt_tokens=tokens,
+            cached_tokens=cached,
+            completion_tokens=made,
         )
         send(pipe, frames.Finished(request, answer.reason, use, timings, session.memory(), sampler.warnings))
 

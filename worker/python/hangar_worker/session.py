@@ -6,12 +6,16 @@ from pathlib import Path
 from typing import Self
 
 from hangar_worker import exactness, frames, load, memory, sampling, warmup
+from hangar_worker.cache import Reuse, StateStore
 from hangar_worker.constraint import Constraint, Grammars
 from hangar_worker.engine import AutoregressiveEngine, Watch
 from hangar_worker.faults import CancelledError
 from hangar_worker.output import Output
 from hangar_worker.prompt import Room, TokenPrompt, tokenize
 from hangar_worker.sampling import Chooser
+
+# What kept state may take; it is far less than a model.
+_STATE_BUDGET_BYTES = 1 << 30
 
 Progress = Callable[[frames.Phase, int, int], None]
 Step = tuple[int, tuple[frames.Piece, ...]]
@@ -29,9 +33,10 @@ class Sampler:
 class Answer:
     """Steps of one answer, and after the last one why it ended."""
 
-    def __init__(self, steps: Callable[["Answer"], Iterator[Step]]) -> None:
+    def __init__(self, cached_tokens: int, steps: Callable[["Answer"], Iterator[Step]]) -> None:
         """Takes the generator function that makes the steps."""
         self.reason: frames.FinishReason = "length"
+        self.cached_tokens = cached_tokens
         self._steps = steps
 
     def __iter__(self) -> Iterator[Step]:
@@ -48,6 +53,7 @@ class Session:
         """Binds a loaded model to its engine; `open` does the work before."""
         self._model = model
         self._engine = engine
+        self._states = StateStore(_STATE_BUDGET_BYTES)
         self._grammars = grammars
         self.window_tokens = window_tokens
         self.facts = frames.ModelFacts(
@@ -123,36 +129,72 @@ class Session:
     def answer(
         self, prompt: TokenPrompt, sampler: Sampler, max_tokens: int, watch: Watch, stop: Callable[[], bool]
     ) -> Answer:
-        """Answers a prompt; `watch` is asked between chunks, `stop` between tokens."""
+        """Answers a prompt; `watch` is asked between chunks, `stop` between tokens.
+
+        What of the prompt was read before is not read again. The steps have to be run to their end or closed.
+        """
+        reuse = self._states.reuse(prompt)
 
         def steps(answer: Answer) -> Iterator[Step]:
-            cache = self._engine.new_cache()
-            output = Output(self._model.vocabulary, sampler.chosen)
-            chooser = Chooser(
-                sampler.chosen,
-                prompt_ids=prompt.ids,
-                control_ids=self._model.vocabulary.control_ids,
-                constraint=sampler.constraint,
-            )
-            made = 0
             try:
-                logits = self._engine.prefill(self._engine.embed(prompt), cache, watch=watch)
-            except CancelledError:
-                answer.reason = "cancelled"
-                return
-            for token, choice in self._engine.decode(logits, cache, chooser, max_tokens):
-                made += 1
-                yield made, output.push(choice, token)
-                if output.stopped:
-                    answer.reason = "stop_text"
-                    break
-                if token in self._model.end_tokens or chooser.is_over:
-                    answer.reason = "stop"
-                    break
-                if stop():
-                    answer.reason = "cancelled"
-                    break
-            if rest := output.finish():
-                yield made, rest
+                yield from self._steps(answer, reuse, prompt, sampler, max_tokens, watch, stop)
+            finally:
+                reuse.end()
 
-        return Answer(steps)
+        return Answer(reuse.cached_tokens, steps)
+
+    def _steps(  # noqa: PLR0917 - what `answer` was given
+        self,
+        answer: Answer,
+        reuse: Reuse,
+        prompt: TokenPrompt,
+        sampler: Sampler,
+        max_tokens: int,
+        watch: Watch,
+        stop: Callable[[], bool],
+    ) -> Iterator[Step]:
+        cache = self._engine.new_cache()
+        reuse.restore(cache)
+        read = reuse.cached_tokens
+
+        def keep(position: int) -> None:
+            nonlocal read
+            reuse.read(cache, position)
+            if position < len(prompt.ids):
+                reuse.keep()
+                read = position
+
+        output = Output(self._model.vocabulary, sampler.chosen)
+        chooser = Chooser(
+            sampler.chosen,
+            prompt_ids=prompt.ids,
+            control_ids=self._model.vocabulary.control_ids,
+            constraint=sampler.constraint,
+        )
+        made = 0
+        try:
+            embedded = self._engine.embed(prompt, reuse.cached_tokens)
+            logits = self._engine.prefill(embedded, cache, watch=watch, read=keep)
+        except CancelledError:
+            reuse.stopped(cache, read)
+            answer.reason = "cancelled"
+            return
+        ids: list[int] = []
+        for token, choice in self._engine.decode(logits, cache, chooser, max_tokens):
+            made += 1
+            ids.append(token)
+            yield made, output.push(choice, token)
+            # Only now, when the first token is on its way; before the cache is written again.
+            reuse.keep()
+            if output.stopped:
+                answer.reason = "stop_text"
+                break
+            if token in self._model.end_tokens or chooser.is_over:
+                answer.reason = "stop"
+                break
+            if stop():
+                answer.reason = "cancelled"
+                break
+        if rest := output.finish():
+            yield made, rest
+        reuse.answered(cache, ids)
