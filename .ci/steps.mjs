@@ -1,4 +1,4 @@
-// Runs a list of steps {name, group, command, timeout_s, env, cwd}, each told with its seconds, and sums up.
+// Runs a list of steps {name, group, lane, command, timeout_s, env, cwd}, each told with its seconds, and sums up.
 import { lastLines, run } from "./setup/program.mjs";
 import { say } from "./setup/say.mjs";
 
@@ -9,34 +9,41 @@ const isFailure = (line) => /^\s*(not ok|✖|FAIL|FAILED)\b|^test .* FAILED$|^\s
 const CLOSING_LINES =
   /^(test result:.*|(?:# )?figures:.*|=+ .*(passed|failed|error).* =+|.*\d+ passed.* in [\d.]+s.*|\s*Tests\s+.*passed.*)$/;
 
-/** Runs every step, the failed ones included; returns their outcomes. */
+/** Runs every step, the failed ones included; returns their outcomes in order. Lanes run side by side. */
 export async function runSteps(steps) {
-  const outcomes = [];
-  for (const step of steps) {
-    say(`  …      ${step.name}`);
-    const [program, ...args] = step.command;
-    const end = await run(step.name, program, args, {
-      env: step.env,
-      cwd: step.cwd,
-      timeoutS: step.timeout_s,
-    });
-    const outcome = { name: step.name, seconds: end.seconds, result: resultOf(end) };
-    outcomes.push(outcome);
-    if (outcome.result !== "ok") {
-      const whole = lastLines(end.log, LINES_OF_A_LOG).split("\n");
-      const shown = [
-        ...whole.slice(0, -LINES_OF_A_FAILURE).filter(isFailure),
-        ...whole.slice(-LINES_OF_A_FAILURE),
-      ];
-      say(shown.join("\n").replaceAll(/^/gm, "         | "));
-      say(`  failed ${step.name}: ${outcome.result} (all output: ${end.log})`);
-      say(`  cure   ${step.cure ?? `run it alone: ${step.command.join(" ")}`}`);
-    } else {
-      say(`  ok     ${step.name} in ${end.seconds.toFixed(1)} s`);
-      for (const line of closingLines(end.log)) process.stdout.write(`         ${line}\n`);
-    }
+  const outcomes = new Map();
+  const lanes = [...new Set(steps.map(({ lane }) => lane))];
+  await Promise.all(
+    lanes.map(async (lane) => {
+      for (const step of steps.filter((each) => each.lane === lane)) outcomes.set(step, await runStep(step));
+    }),
+  );
+  return steps.map((step) => outcomes.get(step));
+}
+
+async function runStep(step) {
+  say(`  …      ${step.name}`);
+  const [program, ...args] = step.command;
+  const end = await run(step.name, program, args, {
+    env: step.env,
+    cwd: step.cwd,
+    timeoutS: step.timeout_s,
+  });
+  const outcome = { name: step.name, seconds: end.seconds, result: resultOf(end) };
+  if (outcome.result !== "ok") {
+    const whole = lastLines(end.log, LINES_OF_A_LOG).split("\n");
+    const shown = [
+      ...whole.slice(0, -LINES_OF_A_FAILURE).filter(isFailure),
+      ...whole.slice(-LINES_OF_A_FAILURE),
+    ];
+    say(shown.join("\n").replaceAll(/^/gm, "         | "));
+    say(`  failed ${step.name}: ${outcome.result} (all output: ${end.log})`);
+    say(`  cure   ${step.cure ?? `run it alone: ${step.command.join(" ")}`}`);
+  } else {
+    say(`  ok     ${step.name} in ${end.seconds.toFixed(1)} s`);
+    for (const line of closingLines(end.log)) process.stdout.write(`         ${line}\n`);
   }
-  return outcomes;
+  return outcome;
 }
 
 /** Prints the table and the closing line; returns the exit status. */

@@ -11,6 +11,8 @@ import { clientsFolder, devFolder } from "./setup/tools.mjs";
 import { runSteps, sumUp } from "./steps.mjs";
 
 const GROUPS = ["checks", "page", "rust", "python", "real", "clients", "browser"];
+/** Groups that mostly wait for a server of theirs run beside those that compute. */
+const WAITING = ["real", "clients", "browser"];
 const MINUTE_S = 60;
 
 function pageSteps() {
@@ -121,7 +123,7 @@ function realSteps() {
       name: "real engine tests",
       group: "real",
       // Half a minute of silence is most of what some of them wait for.
-      command: [process.execPath, "--test", "--test-concurrency=2", "tests/real/"],
+      command: [process.execPath, "--test", "--test-concurrency=3", "tests/real/"],
       timeout_s: 10 * MINUTE_S,
       env: { ...testEnvironment(), HANGAR_BINARY: HANGAR },
     },
@@ -176,7 +178,10 @@ try {
     ? pageSteps()
     : [...pageSteps(), ...rustSteps(), ...pythonSteps(), ...realSteps(), ...clientSteps(), ...browserSteps()];
   say("Testing");
-  const outcomes = await runSteps(steps.filter(({ group }) => groups.includes(group)));
+  const wanted = steps.filter(({ group }) => groups.includes(group));
+  const outcomes = await runSteps(
+    wanted.map((step) => ({ ...step, lane: WAITING.includes(step.group) ? "waits" : "computes" })),
+  );
   process.exitCode = sumUp(outcomes, (performance.now() - began) / 1000);
 } catch (cause) {
   sayProblem(cause instanceof Problem ? cause : new Problem(cause.stack));

@@ -67,7 +67,7 @@ export async function run(
     const end = await ended(child, timeoutS, () => {
       if (!show)
         say(
-          `         … still at it after ${Math.round((performance.now() - began) / 1000)} s: ${lastLine(log)}`,
+          `         … ${name}: still at it after ${Math.round((performance.now() - began) / 1000)} s: ${lastLine(log)}`,
         );
     });
     running.delete(child);

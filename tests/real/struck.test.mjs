@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { dice } from "./dice.mjs";
-import { ENDLESS_TOKENS, endless } from "./models.mjs";
+import { endless } from "./models.mjs";
 import { ask, lives, post, serve, stream, until, worker } from "./server.mjs";
 
 const LONG = "remember this code: amber lantern seven. ".repeat(400);
@@ -46,17 +46,4 @@ test("a signal at any moment of load, prefill and answer ends typed, and the nex
       assert.equal((await ask(server, "hello.", { max_tokens: 2 })).status, 200, round);
     }
   }
-});
-
-test("a worker that is stopped in an answer is noticed by its silence, and the next request is answered", async (t) => {
-  const server = await serve(t, { local: endless(t) });
-  assert.equal((await ask(server, "hello.", { max_tokens: 2 })).status, 200);
-  const { pid } = await worker(server);
-  const open = await stream(server, "hello.", { max_tokens: ENDLESS_TOKENS });
-  await open.next();
-  process.kill(pid, "SIGSTOP");
-  const last = (await open.rest()).at(-1);
-  assert.equal(JSON.parse(last).error.code, "worker_stalled");
-  await until("the stopped worker is gone", () => !lives(pid));
-  assert.equal((await ask(server, "hello.", { max_tokens: 2 })).status, 200);
 });
