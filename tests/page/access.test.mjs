@@ -1,15 +1,13 @@
 // The page for everybody: by keyboard alone, in a narrow window, by the rules of accessibility, and light.
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
-import { createRequire } from "node:module";
 import { join } from "node:path";
 import { test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { ENDLESS_TOKENS, endless } from "../real/models.mjs";
 import { ask, serve, stream, worker } from "../real/server.mjs";
-import { converse, headerSays, openBrowser, openPage, scrollsSideways } from "./browser.mjs";
+import { converse, headerSays, openBrowser, openPage, scrollsSideways, violations } from "./browser.mjs";
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const DIST = join(import.meta.dirname, "../../ui/dist");
 const BUNDLE_BYTES = 120_000;
 const browser = await openBrowser();
@@ -19,12 +17,6 @@ const focused = (page) =>
     const { activeElement: at } = document;
     return at.getAttribute("aria-label") || at.id || at.textContent;
   });
-
-async function violations(page) {
-  await page.evaluate(AXE);
-  const { violations } = await page.evaluate(() => window.axe.run());
-  return violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(" | ")}`);
-}
 
 test("tabs, chat and switch work by keyboard alone, with a focus ring that is seen", async (t) => {
   const server = await serve(t);

@@ -1,5 +1,7 @@
 // A real browser at the page of a real server.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { after } from "node:test";
 import { chromium } from "playwright-core";
 import { IS_MACOS, onPath } from "../../.ci/setup/places.mjs";
@@ -14,6 +16,8 @@ const QUIET = [
   "--disable-sync",
   "--force-color-profile=srgb",
 ];
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 /** How long anything a real model or server does may take on a busy machine. */
 const PATIENCE_MS = 60_000;
@@ -78,4 +82,11 @@ export function scrollsSideways(page) {
       .map((element) => element.outerHTML.slice(0, 80));
     return document.documentElement.scrollWidth > window.innerWidth ? ["the page", ...names] : names;
   });
+}
+
+/** The rules of accessibility that the page breaks as it is now. */
+export async function violations(page) {
+  await page.evaluate(AXE);
+  const { violations: found } = await page.evaluate(() => window.axe.run());
+  return found.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(" | ")}`);
 }

@@ -26,6 +26,8 @@ export class Panel {
   nowMs = $state(0);
   /** When the next try is due, while the server is lost. */
   nextTryMs = $state<number | null>(null);
+  /** How often the server has wanted a key, or another one. */
+  refusals = $state(0);
   readonly history = new MemoryHistory();
   #heardMs = $state<number | null>(null);
   #source: PanelSource;
@@ -65,14 +67,19 @@ export class Panel {
     this.#tryNow?.();
   }
 
+  /** Gives up a try that is under way, and tries anew. */
+  tryAnew(): void {
+    this.#interrupted = true;
+    this.#attempt?.abort();
+    this.tryNow();
+  }
+
   /** Gives the connection back until somebody looks again. */
   rest(): void {
     if (this.#resumed !== null) return;
     this.#resumed = new Promise((resolve) => (this.#resume = resolve));
     if (this.link === "live") this.link = "resting";
-    this.#interrupted = true;
-    this.#attempt?.abort();
-    this.tryNow();
+    this.tryAnew();
   }
 
   /** Follows again after a rest. */
@@ -146,6 +153,7 @@ export class Panel {
 
   #lose(link: Link): void {
     this.link = link;
+    if (link === "locked") this.refusals += 1;
     this.tick();
   }
 

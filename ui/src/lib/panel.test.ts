@@ -146,9 +146,12 @@ describe("panel", () => {
     script.refusing = new KeyWanted();
     await script.cut();
     await vi.advanceTimersByTimeAsync(250);
-    expect([panel.link, panel.stale]).toEqual(["locked", true]);
+    expect([panel.link, panel.stale, panel.refusals]).toEqual(["locked", true, 1]);
+    panel.tryAnew();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(panel.refusals).toBe(2);
     script.refusing = null;
-    panel.tryNow();
+    panel.tryAnew();
     await vi.advanceTimersByTimeAsync(0);
     await script.say(READY);
     expect(panel.link).toBe("live");
