@@ -95,6 +95,7 @@ function pythonSteps() {
     "tests/python",
     "tests/clients",
     "tests/benchmarks",
+    "worker/pocket/train",
   ];
   const types = [dev("mypy"), "--config-file", ".ci/mypy.ini", "--python-executable", runtime];
   return [
