@@ -37,8 +37,16 @@ function allSteps() {
   const python = join(clientsFolder(), "bin/python");
   const spec = "--test-reporter=spec";
   return [
-    ["openai for Python", python, ["-B", "-m", "pytest", "-p", "no:cacheprovider", "-v", "tests/clients"]],
-    ["openai for Node", process.execPath, ["--test", spec, "tests/clients/openai.test.mjs"]],
+    [
+      "openai for Python",
+      python,
+      ["-B", "-m", "pytest", "-p", "no:cacheprovider", "-v", "-s", "tests/clients"],
+    ],
+    [
+      "openai for Node",
+      process.execPath,
+      ["--test", spec, "tests/clients/openai.test.mjs", "tests/clients/sdk.test.mjs"],
+    ],
     ["ai-sdk", newerNode(), ["--test", spec, `${AGENTS}/ai-sdk.test.mjs`]],
     ["pi", newerNode(), ["--test", spec, `${AGENTS}/pi.test.mjs`]],
   ];
@@ -52,6 +60,7 @@ try {
     HANGAR_HOME: join(BUILD, "test-home"),
     HANGAR_BINARY: HANGAR,
     HANGAR_CLIENTS_PYTHON: join(clientsFolder(), "bin/python"),
+    HANGAR_TELL_TURNS: "1",
     HANGAR_SCRIPTED_SERVER: join(BUILD, "bin/fake-server"),
   };
   for (const [name, program, args] of allSteps()) {

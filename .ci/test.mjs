@@ -137,7 +137,12 @@ function clientSteps() {
   const one = (name, command) => ({ name, group: "clients", command, timeout_s: 5 * MINUTE_S, env });
   return [
     one("openai for Python", [python, "-B", "-m", "pytest", "-p", "no:cacheprovider", "-q", "tests/clients"]),
-    one("openai for Node", [process.execPath, "--test", "tests/clients/openai.test.mjs"]),
+    one("openai for Node", [
+      process.execPath,
+      "--test",
+      "tests/clients/openai.test.mjs",
+      "tests/clients/sdk.test.mjs",
+    ]),
   ];
 }
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import openai
 import pytest
+import telling
 
 MODEL = "gemma-4-pocket"
 POCKET = Path(__file__).resolve().parents[2] / "worker" / "pocket" / "model"
@@ -47,7 +48,15 @@ class Server:
 
     def client(self, **more: object) -> openai.OpenAI:
         """A client that does not try again, unless it is told to."""
-        return openai.OpenAI(**{"base_url": f"{self.url}/v1", "api_key": "none", "max_retries": 0, **more})
+        return openai.OpenAI(**{**self._ways, "http_client": telling.http_client(), **more})
+
+    def async_client(self, **more: object) -> openai.AsyncOpenAI:
+        """The same, asynchronous."""
+        return openai.AsyncOpenAI(**{**self._ways, "http_client": telling.async_http_client(), **more})
+
+    @property
+    def _ways(self) -> dict[str, object]:
+        return {"base_url": f"{self.url}/v1", "api_key": "none", "max_retries": 0}
 
     def stats(self) -> dict[str, dict[str, object]]:
         """What /admin/stats tells."""
@@ -100,16 +109,34 @@ def server(start: Callable[[dict[str, object]], Server]) -> Server:
     return start({})
 
 
-@pytest.fixture
-def endless(tmp_path: Path) -> dict[str, object]:
+def endless_in(folder: Path) -> dict[str, object]:
     """Settings for a model that answers as the built-in one, and then does not find an end."""
-    model = tmp_path / "endless"
+    model = folder / "endless"
     shutil.copytree(POCKET, model)
     for name in ("config.json", "generation_config.json"):
         config = json.loads((model / name).read_text())
         (model / name).write_text(json.dumps({**config, "eos_token_id": [NEVER_WRITTEN]}))
     sampling = {"temperature": 0}
     return {"id": MODEL, "path": str(model), "maxOutputTokens": ENDLESS_TOKENS, "sampling": sampling}
+
+
+@pytest.fixture
+def endless(tmp_path: Path) -> dict[str, object]:
+    return endless_in(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def narrow(start: Callable[[dict[str, object]], Server], tmp_path_factory: pytest.TempPathFactory) -> Server:
+    """A server whose model finds no end, and where nobody may wait."""
+    model = endless_in(tmp_path_factory.mktemp("model"))
+    return start({"model": model, "worker": {"queue": {"maxDepth": 0}}})
+
+
+def counting(server: Server, **more: object) -> tuple[openai.OpenAI, list[str]]:
+    """A client, and the paths it has asked for."""
+    asked: list[str] = []
+    hooks = {"request": [lambda request: asked.append(request.url.path)]}
+    return server.client(http_client=telling.http_client(event_hooks=hooks), **more), asked
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ import { after, test } from "node:test";
 import OpenAI from "openai";
 import { ENDLESS_TOKENS, endless } from "../real/models.mjs";
 import { get, serve, worker } from "../real/server.mjs";
+import { clientOf, counting } from "./sdk.mjs";
 
 const POCKET = join(import.meta.dirname, "../../worker/pocket/model");
 const MODEL = "gemma-4-pocket";
@@ -26,20 +27,6 @@ const WITH_USAGE = { stream: true, stream_options: { include_usage: true } };
 
 // The server with ordinary settings, for every test that leaves it as it was.
 const ordinary = serve({ after });
-
-// A client that does not try again, unless it is told to.
-const clientOf = (server, more = {}) =>
-  new OpenAI({ baseURL: `${server.url}/v1`, apiKey: "none", maxRetries: 0, ...more });
-
-// A client, and the paths it has asked for.
-function counting(server, more = {}) {
-  const asked = [];
-  const fetchCounted = (url, init) => {
-    asked.push(new URL(url).pathname);
-    return fetch(url, init);
-  };
-  return { client: clientOf(server, { fetch: fetchCounted, ...more }), asked };
-}
 
 async function all(stream) {
   const chunks = [];

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import openai
 import pytest
-from conftest import ENDLESS_TOKENS, MODEL, POCKET, Server
+from conftest import ENDLESS_TOKENS, MODEL, POCKET, Server, counting
 
 RECALL = [
     {"role": "user", "content": "remember this code: amber lantern seven."},
@@ -17,13 +17,6 @@ RECALL = [
 HELLO = [{"role": "user", "content": "hello."}]
 GREEDY = {"model": MODEL, "messages": RECALL, "temperature": 0}
 ENDLESS = {"model": MODEL, "messages": HELLO, "max_tokens": ENDLESS_TOKENS, "stream": True}
-
-
-def counting(server: Server, **more: object) -> tuple[openai.OpenAI, list[str]]:
-    """A client, and the paths it has asked for."""
-    asked: list[str] = []
-    hooks = {"request": [lambda request: asked.append(request.url.path)]}
-    return server.client(http_client=openai.DefaultHttpxClient(event_hooks=hooks), **more), asked
 
 
 def test_models_are_listed_with_their_window(client: openai.OpenAI) -> None:
@@ -65,7 +58,7 @@ def test_the_stream_helper_puts_the_same_answer_together(client: openai.OpenAI) 
 
 def test_the_asynchronous_client_streams_the_same_answer(server: Server, client: openai.OpenAI) -> None:
     async def read() -> str:
-        async with openai.AsyncOpenAI(base_url=f"{server.url}/v1", api_key="none", max_retries=0) as asynchronous:
+        async with server.async_client() as asynchronous:
             stream = await asynchronous.chat.completions.create(**GREEDY, stream=True)
             return "".join([chunk.choices[0].delta.content or "" async for chunk in stream])
 
@@ -98,12 +91,9 @@ def test_a_bad_request_names_its_field(
     assert caught.value.request_id
 
 
-def test_a_busy_worker_without_a_queue_is_a_conflict_told_once_when_retries_are_off(
-    start: Callable[[dict[str, object]], Server], endless: dict[str, object]
-) -> None:
-    server = start({"model": endless, "worker": {"queue": {"maxDepth": 0}}})
-    client, asked = counting(server)
-    with server.client().chat.completions.create(**ENDLESS) as running:
+def test_a_busy_worker_without_a_queue_is_a_conflict_told_once_when_retries_are_off(narrow: Server) -> None:
+    client, asked = counting(narrow)
+    with narrow.client().chat.completions.create(**ENDLESS) as running:
         next(running)
         with pytest.raises(openai.ConflictError) as caught:
             client.chat.completions.create(**GREEDY)

@@ -2,8 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
-import { generateText, Output, stepCountIs, streamText, tool } from "ai";
+import { generateObject, generateText, Output, stepCountIs, streamObject, streamText, tool } from "ai";
 import { z } from "zod";
+import { tellingFetch } from "../telling.mjs";
 import { callOf, MODEL, quoted, serveScripted } from "./scripted.mjs";
 
 const modelOf = ({ url }) =>
@@ -12,6 +13,7 @@ const modelOf = ({ url }) =>
     baseURL: `${url}/v1`,
     includeUsage: true,
     supportsStructuredOutputs: true,
+    fetch: tellingFetch,
   })(MODEL);
 
 const weather = (asked) =>
@@ -27,11 +29,9 @@ const weather = (asked) =>
 test("a text is answered, whole and streamed alike, with its counts", async (t) => {
   const model = modelOf(await serveScripted(t, [["hello ", "world"]]));
   const whole = await generateText({ model, prompt: "hello.", maxRetries: 0 });
-  t.diagnostic(`generateText: ${whole.text}`);
   const stream = streamText({ model, prompt: "hello.", maxRetries: 0 });
   let streamed = "";
   for await (const text of stream.textStream) streamed += text;
-  t.diagnostic(`streamText: ${streamed}`);
   assert.equal(whole.text, "hello world");
   assert.equal(streamed, whole.text);
   assert.equal(whole.finishReason, "stop");
@@ -57,7 +57,6 @@ for (const [name, run] of [
     const tools = { weather: weather(asked) };
     const options = { model, tools, prompt: "weather?", stopWhen: stepCountIs(3), maxRetries: 0 };
     const { text, steps } = await run(options);
-    for (const step of steps) t.diagnostic(`${step.finishReason}: ${step.text || JSON.stringify(asked)}`);
     assert.deepEqual(asked, [{ days: 3, place: "Bad Ems" }]);
     assert.equal(text, "it rains in Bad Ems.");
     assert.deepEqual(
@@ -67,10 +66,44 @@ for (const [name, run] of [
   });
 }
 
+const Place = z.object({ place: z.string(), days: z.number() });
+const PLACE = ['{"place":"Bad Ems",', '"days":3}'];
+
 test("an object of a schema is asked for and read", async (t) => {
-  const model = modelOf(await serveScripted(t, [['{"place":"Bad Ems",', '"days":3}']]));
-  const output = Output.object({ schema: z.object({ place: z.string(), days: z.number() }) });
-  const answer = await generateText({ model, output, prompt: "where?", maxRetries: 0 });
-  t.diagnostic(`object: ${JSON.stringify(answer.output)}`);
-  assert.deepEqual(answer.output, { place: "Bad Ems", days: 3 });
+  const model = modelOf(await serveScripted(t, [PLACE]));
+  const asked = { model, prompt: "where?", maxRetries: 0 };
+  const { output } = await generateText({ ...asked, output: Output.object({ schema: Place }) });
+  const { object } = await generateObject({ ...asked, schema: Place });
+  const stream = streamObject({ ...asked, schema: Place });
+  const grown = [];
+  for await (const part of stream.partialObjectStream) grown.push(part);
+  assert.deepEqual(output, { place: "Bad Ems", days: 3 });
+  assert.deepEqual([object, await stream.object, grown.at(-1)], [output, output, output]);
+});
+
+test("several calls of one answer and of several steps are made, streamed, until words come", async (t) => {
+  const place = (name, days) => callOf("weather", [`{days:${days},place:`, quoted(name), "}"].flat());
+  const both = [...place("Bad Ems", 1).slice(0, -1), ...place("Ulm", 2)];
+  const model = modelOf(await serveScripted(t, [both, place("Celle", 3), ["rain, rain, rain."]]));
+  const asked = [];
+  const stream = streamText({
+    model,
+    tools: { weather: weather(asked) },
+    prompt: "weather?",
+    stopWhen: stepCountIs(5),
+    maxRetries: 0,
+  });
+  const kinds = [];
+  for await (const part of stream.fullStream) kinds.push(part.type);
+  assert.deepEqual(
+    asked.map(({ place: name, days }) => [name, days]),
+    [
+      ["Bad Ems", 1],
+      ["Ulm", 2],
+      ["Celle", 3],
+    ],
+  );
+  assert.equal(kinds.filter((kind) => kind === "tool-result").length, 3);
+  assert.ok(!kinds.includes("error") && !kinds.includes("tool-error"));
+  assert.equal(await stream.text, "rain, rain, rain.");
 });

@@ -1,4 +1,4 @@
-// The coding agent pi: one turn that runs a command through its tool. Every turn is printed.
+// The coding agent pi: commands and files through its tools. Every turn is printed.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -8,7 +8,7 @@ import { callOf, MODEL, newFolder, quoted, serveScripted } from "./scripted.mjs"
 
 const PI = join(import.meta.dirname, "node_modules/.bin/pi");
 
-/** Runs pi once with a home of its own; its output as events. */
+/** Runs pi once with a home of its own; the messages it wrote down. */
 async function pi(t, { url }, prompt) {
   const home = newFolder(t);
   const agent = join(home, ".pi/agent");
@@ -44,23 +44,46 @@ async function pi(t, { url }, prompt) {
   child.stderr.on("data", (data) => (errors += data));
   const status = await new Promise((resolve) => child.on("close", resolve));
   assert.equal(status, 0, errors);
-  return out
-    .split("\n")
-    .filter((line) => line.startsWith("{"))
-    .map((line) => JSON.parse(line));
+  const events = out.split("\n").filter((line) => line.startsWith("{"));
+  const messages = events
+    .map((line) => JSON.parse(line))
+    .filter(({ type }) => type === "message_end")
+    .map(({ message }) => message)
+    .filter(({ role }) => role !== "system");
+  for (const { role, content } of messages)
+    process.stdout.write(`  turn   ${role}: ${JSON.stringify(content).slice(0, 160)}\n`);
+  return messages;
 }
 
 test("a command is run through the tool, and its output answered", async (t) => {
   const command = ["{command:", quoted("echo hello-tool"), "}"].flat();
   const server = await serveScripted(t, [callOf("bash", command), ["it said hello-tool."]]);
-  const events = await pi(t, server, "run echo hello-tool, then say what it said");
-  const messages = events
-    .filter(({ type }) => type === "message_end")
-    .map(({ message }) => message)
-    .filter(({ role }) => role !== "system");
-  for (const { role, content } of messages) t.diagnostic(`${role}: ${JSON.stringify(content).slice(0, 200)}`);
+  const messages = await pi(t, server, "run echo hello-tool, then say what it said");
   const roles = messages.map(({ role }) => role);
   assert.deepEqual(roles, ["user", "assistant", "toolResult", "assistant"]);
   assert.match(JSON.stringify(messages[2].content), /hello-tool/);
   assert.equal(messages[3].content.at(-1).text, "it said hello-tool.");
+});
+
+test("a file is written, read back and edited in as many turns, each result going into the next", async (t) => {
+  const path = ["path:", quoted("note.txt")];
+  const write = callOf("write", ["{content:", quoted("amber lantern\n"), ",", ...path, "}"].flat());
+  const read = callOf("read", ["{", ...path, "}"].flat());
+  const edits = ["edits:[{newText:", quoted("seven"), ",oldText:", quoted("lantern"), "}],"];
+  const edit = callOf("edit", ["{", ...edits, ...path, "}"].flat());
+  const server = await serveScripted(t, [write, read, edit, read, ["done."]]);
+  const messages = await pi(t, server, "write a note, read it, change it, read it again");
+  const results = messages.filter(({ role }) => role === "toolResult");
+  assert.deepEqual(
+    results.map(({ toolName, isError }) => [toolName, isError]),
+    [
+      ["write", false],
+      ["read", false],
+      ["edit", false],
+      ["read", false],
+    ],
+  );
+  assert.match(JSON.stringify(results[1].content), /amber lantern/);
+  assert.match(JSON.stringify(results[3].content), /amber seven/);
+  assert.equal(messages.at(-1).content.at(-1).text, "done.");
 });
