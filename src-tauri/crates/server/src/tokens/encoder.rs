@@ -1,4 +1,5 @@
-//! Long text counted piece by piece, with exactly the count that encoding it whole would give.
+//! Text counted word by word where it has short words, else piece by piece, with exactly the count that encoding it
+//! whole would give.
 //!
 //! Byte-pair merging is settled between neighbours: tokens in a row are what a text encodes to if, and only if,
 //! each two neighbours are what those two alone encode to. So a piece may end wherever the next piece, begun at
@@ -7,17 +8,20 @@
 use tokenizers::Tokenizer;
 
 use super::vocabulary::Written;
+use super::words::Words;
 
 /// Length of a piece: some milliseconds of work.
 const PIECE_BYTES: usize = 4096;
 const MARGIN_BYTES: usize = 256;
-const SPACE: char = '\u{2581}';
+/// How a token writes a space.
+pub(super) const SPACE: char = '\u{2581}';
 
 /// Turns literal text into token counts.
 #[derive(Debug)]
 pub(crate) struct TextEncoder {
     tokenizer: Tokenizer,
     is_plain: bool,
+    words: Option<Words>,
     margin_bytes: usize,
     longest_token_bytes: usize,
 }
@@ -31,9 +35,11 @@ struct Encoded {
 
 impl TextEncoder {
     pub(super) fn new(tokenizer: Tokenizer, written: &Written) -> Self {
+        let is_plain = written.is_plain();
         Self {
+            words: is_plain.then(|| Words::new(&tokenizer, written.added_texts())).flatten(),
             tokenizer,
-            is_plain: written.is_plain(),
+            is_plain,
             margin_bytes: MARGIN_BYTES.max(2 * written.longest_added_bytes()),
             longest_token_bytes: written.longest_token_bytes(),
         }
@@ -50,6 +56,15 @@ impl TextEncoder {
         if !self.is_plain {
             return self.whole(text);
         }
+        if let Some(counted) =
+            self.words.as_ref().and_then(|words| words.count(&self.tokenizer, text, enough))
+        {
+            return Some(counted);
+        }
+        self.count_by_pieces(text, enough)
+    }
+
+    fn count_by_pieces(&self, text: &str, enough: u64) -> Option<u64> {
         let mut counted = 0;
         let mut length = PIECE_BYTES;
         let mut start = 0;

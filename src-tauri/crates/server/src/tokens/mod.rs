@@ -2,6 +2,7 @@
 
 mod encoder;
 mod vocabulary;
+mod words;
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -76,15 +76,57 @@ fn a_control_token_that_is_listed_as_an_ordinary_one_is_not_hit_by_text() {
     assert!(Vocabulary::read(&file).unwrap().count("<|turn>", 100).unwrap() > 1);
 }
 
+/// The built-in model's tokenizer with these added tokens, and with tokens that stand across words.
+fn crossing(added: &[&str]) -> Vocabulary {
+    let file = PathBuf::from(POCKET).join("tokenizer.json");
+    let mut written: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+    let model = written["model"].as_object_mut().unwrap();
+    let mut next = model["vocab"].as_object().unwrap().len() + 100;
+    for (left, right) in [("o", "\u{2581}"), ("o\u{2581}", "y"), ("e\u{2581}", "t"), ("e", "\u{2581}")] {
+        model["vocab"].as_object_mut().unwrap().insert(format!("{left}{right}"), next.into());
+        next += 1;
+    }
+    let merges = [["o", "\u{2581}"], ["o\u{2581}", "y"], ["e", "\u{2581}"], ["e\u{2581}", "t"]];
+    let known = model["merges"].as_array().unwrap().clone();
+    let crossing = merges.iter().map(|merge| serde_json::json!(merge));
+    model["merges"] = crossing.chain(known).collect();
+    for content in added {
+        let token = serde_json::json!({"id": next, "content": content, "special": false, "normalized": false,
+            "single_word": false, "lstrip": false, "rstrip": false});
+        written["added_tokens"].as_array_mut().unwrap().push(token);
+        next += 1;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("tokenizer.json");
+    std::fs::write(&file, written.to_string()).unwrap();
+    Vocabulary::read(&file).unwrap()
+}
+
+#[test]
+fn words_that_merge_with_each_other_are_counted_together() {
+    let crossing = crossing(&[]);
+    for text in ["hello you", "the toe took two yes", "no yo yo yo yes", &"o y ".repeat(2000)] {
+        assert_eq!(crossing.count(text, u64::MAX), crossing.whole(text), "{text}");
+    }
+    assert!(crossing.whole("o y o y") < vocabulary().whole("o y o y"), "nothing crosses");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
 
     #[test]
     fn counting_by_pieces_gives_the_count_of_the_whole(
-        words in prop::collection::vec("[a-z]{1,9}|<\\|turn>|  |\n|é|😀|▁|\\PC{1,3}", 1..40),
+        words in prop::collection::vec("[a-z]{1,9}|hello|you|toe|<\\|turn>|<b>|  |\n{1,2}|é|😀|▁|\\PC{1,3}", 1..40),
         times in 1_usize..200,
+        which in 0_usize..4,
     ) {
-        let vocabulary = vocabulary();
+        let vocabulary = match which {
+            0 => vocabulary(),
+            1 => crossing(&[]),
+            2 => crossing(&["\n\n", "<b>", "▁▁", "é"]),
+            _ => crossing(&["toe you", "▁toe"]),
+        };
         let text = words.join(" ").repeat(times);
         let whole = vocabulary.whole(&text).unwrap();
         prop_assert_eq!(vocabulary.count(&text, u64::MAX).unwrap(), whole);

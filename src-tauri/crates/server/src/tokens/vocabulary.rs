@@ -144,6 +144,11 @@ impl Written {
         texts.chain(added).map(|token| text_bytes(token)).max().unwrap_or(1).max(1)
     }
 
+    /// The added tokens that text can become.
+    pub(super) fn added_texts(&self) -> impl Iterator<Item = &str> {
+        self.added_tokens.iter().filter(|added| !added.special).map(|added| added.content.as_str())
+    }
+
     /// Length of the longest added token, in bytes.
     pub(super) fn longest_added_bytes(&self) -> usize {
         self.added_tokens.iter().map(|added| added.content.len()).max().unwrap_or(0)
