@@ -1,4 +1,4 @@
-// Fuzzes Gemma's markup: node .ci/more/fuzz.mjs [seconds a target, 60] [target…]; `--keep` writes the minimised corpus back.
+// Fuzzes Gemma's markup and the reading of chat requests: node .ci/more/fuzz.mjs [seconds a target, 60] [target…]; `--keep` writes the minimised corpus back.
 //
 // libFuzzer is built on the pinned stable compiler with coverage counters only: the room has no unsafe code, so that a
 // sanitizer would find nothing, and no nightly compiler is needed.
@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { CACHE, inClone } from "../setup/places.mjs";
 
 const ROOM = inClone("src-tauri/crates/gemma/fuzz");
-const TARGETS = ["markup", "segments", "schemas"];
+const TARGETS = ["markup", "segments", "schemas", "requests"];
 // Longer inputs find little that is new, and would be most of the corpus.
 const KEPT_BYTES = 512;
 const COVERAGE = [
@@ -38,6 +38,20 @@ const MARKERS = [
   '\\"anyOf\\":[',
   '\\"properties\\":{',
   '\\"type\\":\\"',
+  '{\\"messages\\":[{\\"role\\":\\"user\\",\\"content\\":',
+  '\\"role\\":\\"assistant\\"',
+  '\\"role\\":\\"tool\\",\\"tool_call_id\\":',
+  '\\"tool_calls\\":[{\\"id\\":',
+  '\\"function\\":{\\"name\\":',
+  '\\"arguments\\":',
+  '\\"parameters\\":{',
+  '\\"tools\\":[',
+  '\\"tool_choice\\":',
+  '\\"response_format\\":{\\"type\\":\\"json_schema\\",\\"json_schema\\":{\\"schema\\":',
+  '\\"stop\\":[',
+  '\\"seed\\":',
+  '\\"temperature\\":',
+  "\\\\ud800",
 ];
 
 const words = process.argv.slice(2);

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::strict::shortened;
 use crate::error::ApiError;
 
 /// One value with the path it was found at; a missing field and null are the same.
@@ -29,19 +30,24 @@ impl<'a> Field<'a> {
 
     /// A field of this object; none when absent or null.
     pub(crate) fn get(&self, key: &str) -> Option<Field<'a>> {
-        let value = self.value.as_object()?.get(key)?;
-        let path = if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) };
-        (!value.is_null()).then_some(Field { path, value })
+        let value = self.value.as_object()?.get(key).filter(|value| !value.is_null())?;
+        Some(Field { path: self.path_of(key), value })
     }
 
     /// A field that must be there.
     pub(crate) fn require(&self, key: &str, expected: &str) -> Result<Field<'a>, ApiError> {
         let missing = || {
-            let param = if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) };
+            let param = self.path_of(key);
             let what = format!("{param} is missing: expected {expected}.");
             ApiError::BadRequest { param: Some(param), what }
         };
         self.get(key).ok_or_else(missing)
+    }
+
+    /// The path of a field of this object; a client's own names are told as far as they can be.
+    fn path_of(&self, key: &str) -> String {
+        let key = shortened(key);
+        if self.path.is_empty() { key } else { format!("{}.{key}", self.path) }
     }
 
     /// The items of an array.
@@ -120,5 +126,12 @@ mod tests {
             panic!()
         };
         assert_eq!(param.as_deref(), Some("a"));
+    }
+
+    #[test]
+    fn a_name_of_the_clients_own_is_told_as_far_as_it_can_be() {
+        let key = format!("\n{}", "x".repeat(1_000_000));
+        let body = json!({key.as_str(): 1});
+        assert_eq!(Field::root(&body).get(&key).unwrap().path(), "x".repeat(64));
     }
 }

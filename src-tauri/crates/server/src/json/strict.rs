@@ -129,8 +129,10 @@ impl fmt::Display for Path<'_> {
     }
 }
 
-fn shortened(key: &str) -> String {
-    key.chars().filter(|letter| !letter.is_control()).take(NAME_MAX).collect()
+/// A name as it can be told.
+pub(super) fn shortened(key: &str) -> String {
+    let told: String = key.chars().filter(|letter| !letter.is_control()).take(NAME_MAX).collect();
+    if told.is_empty() { "\"\"".to_owned() } else { told }
 }
 
 struct Node<'a> {
@@ -253,6 +255,7 @@ mod tests {
             ("{'secret':1}", None),
             ("{\"a\":\"secret\nb\"}", Some("a")),
             (r#"{"a":01}"#, Some("a")),
+            (r#"{"":01}"#, Some("\"\"")),
             (r#"{"a":[{"b":NaN}]}"#, Some("a[0].b")),
             (r#"{"a":-Infinity}"#, Some("a")),
             (r#"{"a":secret}"#, Some("a")),

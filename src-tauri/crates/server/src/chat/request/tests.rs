@@ -7,6 +7,8 @@ use serde_json::json;
 
 use super::*;
 
+mod corpus;
+mod fuzzed;
 mod tools;
 
 fn profile() -> Profile {
