@@ -59,7 +59,7 @@ pub async fn read(mut reply: Reply) -> (String, Result<FinishReason, DispatchErr
     loop {
         match tokio::time::timeout(PATIENCE, reply.events.recv()).await.expect("the reply hangs") {
             Some(ReplyEvent::Pieces(pieces)) => {
-                for piece in pieces {
+                for piece in pieces.pieces {
                     if let Piece::Text { text: more } = piece {
                         text.push_str(&more);
                     }

@@ -30,9 +30,9 @@ class MemoryPipe:
     def emit(self, frame_json: str) -> None:
         self.sent.append(codec.decode_from_worker(frame_json))
 
-    def emit_pieces(self, request: int, pieces: list[tuple[bool, str]]) -> None:
+    def emit_pieces(self, request: int, made_tokens: int, pieces: list[tuple[bool, str]]) -> None:
         made = tuple(frames.Control(text) if is_control else frames.Text(text) for is_control, text in pieces)
-        self.sent.append(frames.Pieces(request=request, pieces=made))
+        self.sent.append(frames.Pieces(request=request, made_tokens=made_tokens, pieces=made))
 
     def progress(self, phase: str, request: int | None, done: int, total: int, step: int = 0) -> None:
         self.phases.append((phase, request, done, total))

@@ -98,6 +98,20 @@ def test_an_answer_is_accepted_then_given_piece_by_piece_then_finished(pocket: L
     assert {frame.request for frame in answer if isinstance(frame, frames.Pieces | frames.Finished)} == {9}
 
 
+def test_each_frame_of_pieces_tells_how_many_tokens_were_made(pocket: Loaded) -> None:
+    # A constant of four bytes that are no tokens of their own but in bytes.
+    answer = pocket.ask(
+        generate(prompt(user("hello.")), 60, frames.Sampling(grammar=frames.JsonSchema('{"const": "🧪"}')))
+    )
+    told = [frame for frame in answer if isinstance(frame, frames.Pieces)]
+    made = [frame.made_tokens for frame in told]
+    assert made == sorted(set(made))
+    assert made[-1] == finished(answer).tokens.completion_tokens
+    before = [0, *made]
+    [steps] = [made[at] - before[at] for at, frame in enumerate(told) if frame.pieces == (frames.Text("🧪"),)]
+    assert steps == 4
+
+
 def test_prefill_and_decode_are_counted_for_the_beat(pocket: Loaded) -> None:
     tokens = finished(pocket.ask(generate(words(200), 3, request=4))).tokens.prompt_tokens
     prefill = [

@@ -83,12 +83,13 @@ fn emit(frame_json: &str) -> PyResult<()> {
 /// Writes one `pieces` frame from (is a control token, text or name) pairs: the frame of every token, spared
 /// the way through JSON text that the rarer frames take.
 #[pyfunction]
-fn emit_pieces(request: u64, pieces: Vec<(bool, String)>) -> PyResult<()> {
+fn emit_pieces(request: u64, made_tokens: u32, pieces: Vec<(bool, String)>) -> PyResult<()> {
     let pieces = pieces.into_iter().map(|(is_control, text)| match is_control {
         true => Piece::Control { token: text },
         false => Piece::Text { text },
     });
-    let frame = FromWorker::Pieces(Pieces { request: RequestId(request), pieces: pieces.collect() });
+    let frame =
+        FromWorker::Pieces(Pieces { request: RequestId(request), made_tokens, pieces: pieces.collect() });
     native()?.pipe.emit(&frame).map_err(|error| PyBrokenPipeError::new_err(error.to_string()))
 }
 

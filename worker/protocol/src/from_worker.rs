@@ -159,6 +159,8 @@ pub struct Accepted {
 pub struct Pieces {
     /// The request.
     pub request: RequestId,
+    /// Tokens generated so far, also those that no piece tells of yet.
+    pub made_tokens: u32,
     /// Pieces in order.
     pub pieces: Vec<Piece>,
 }

@@ -23,4 +23,4 @@ pub use to_worker::{
 };
 
 /// Version of every shape in this crate; the worker's `hello` carries it and the server refuses another.
-pub const PROTOCOL_VERSION: u32 = 3;
+pub const PROTOCOL_VERSION: u32 = 4;

@@ -5,7 +5,7 @@ from typing import Literal
 
 from hangar_worker.faults import Fault
 
-PROTOCOL_VERSION = 3
+PROTOCOL_VERSION = 4
 """Version of every shape here; the server refuses a worker that says another."""
 
 
@@ -292,9 +292,10 @@ class Accepted:
 
 @dataclass(frozen=True)
 class Pieces:
-    """Output as it is generated."""
+    """Output as it is generated; `made_tokens` counts also those that no piece tells of yet."""
 
     request: int
+    made_tokens: int
     pieces: tuple[Piece, ...]
 
 

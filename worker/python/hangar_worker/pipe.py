@@ -14,7 +14,7 @@ class Pipe(Protocol):
     def emit(self, frame_json: str) -> None:
         """Sends one JSON report."""
 
-    def emit_pieces(self, request: int, pieces: list[tuple[bool, str]]) -> None:
+    def emit_pieces(self, request: int, made_tokens: int, pieces: list[tuple[bool, str]]) -> None:
         """Sends one `pieces` report from (is a control token, text or name) pairs; the quick way for every token."""
 
     def progress(self, phase: str, request: int | None, done: int, total: int, step: int = 0) -> None:
@@ -29,7 +29,7 @@ def send(pipe: Pipe, frame: frames.FromWorker) -> None:
     if isinstance(frame, frames.Pieces):
         pairs = [pair for piece in frame.pieces if (pair := _pair(piece))]
         if len(pairs) == len(frame.pieces):
-            pipe.emit_pieces(frame.request, pairs)
+            pipe.emit_pieces(frame.request, frame.made_tokens, pairs)
             return
     pipe.emit(codec.encode(frame))
 

@@ -138,7 +138,7 @@ class Service:
                 first = time.monotonic()
             pipe.progress("decode", request, made, command.max_tokens)
             if pieces:
-                send(pipe, frames.Pieces(request=request, pieces=pieces))
+                send(pipe, frames.Pieces(request=request, made_tokens=made, pieces=pieces))
         ended = time.monotonic()
         timings = frames.Timings(
             prefill_ms=((first or ended) - accepted) * 1000,

@@ -162,8 +162,12 @@ impl Scripted<'_> {
             if sent == generate.max_tokens {
                 return self.finish(request, FinishReason::Length, sent);
             }
-            self.emit(&FromWorker::Pieces(Pieces { request, pieces: vec![piece.clone()] }))?;
             sent += 1;
+            self.emit(&FromWorker::Pieces(Pieces {
+                request,
+                made_tokens: sent,
+                pieces: vec![piece.clone()],
+            }))?;
         }
         match self.life.ending {
             Ending::Finish => self.finish(request, FinishReason::Stop, sent),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hangar_governor::memory::{self, MemoryProbe};
 use hangar_governor::power::{self, Wakefulness};
-use hangar_protocol::{Finished, MemoryUse, Phase, Piece, ProbeReport, Prompt, Sampling};
+use hangar_protocol::{Finished, MemoryUse, Phase, Pieces, ProbeReport, Prompt, Sampling};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::task::{Order, Task};
@@ -49,7 +49,7 @@ pub enum ReplyEvent {
     /// The worker read the prompt, and it fits.
     Accepted(Start),
     /// Newly generated output.
-    Pieces(Vec<Piece>),
+    Pieces(Pieces),
     /// The answer ended in order.
     Finished {
         /// Counts and times.

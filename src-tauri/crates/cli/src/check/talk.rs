@@ -75,7 +75,7 @@ async fn answer(worker: &WorkerHandle, canary: &Canary) -> Result<Found, Dispatc
     while let Some(event) = reply.events.recv().await {
         match event {
             ReplyEvent::Pieces(pieces) => {
-                for piece in &pieces {
+                for piece in &pieces.pieces {
                     let (text, piece) = match piece {
                         Piece::Text { text } | Piece::Scored { text, .. } => {
                             (text, hangar_gemma::Piece::Text(text))

@@ -1,7 +1,7 @@
 //! What of a worker's pieces a client gets to know.
 
 use hangar_gemma::{Answer, AnswerEnd, Delta, Piece as Told, Stop};
-use hangar_protocol::{FinishReason, Piece, ScoredToken};
+use hangar_protocol::{FinishReason, Piece, Pieces, ScoredToken};
 
 /// An answer that is being heard.
 #[derive(Debug, Default)]
@@ -12,8 +12,10 @@ pub(crate) struct Hearing {
     pub(crate) shows_reasoning: bool,
     /// Whether log-probabilities were asked for.
     pub(crate) scored: bool,
-    /// Pieces of thinking so far; the worker sends one a token.
-    pub(crate) reasoning_pieces: u32,
+    /// Tokens of thinking so far.
+    pub(crate) reasoning_tokens: u32,
+    /// Tokens generated so far.
+    pub(crate) made_tokens: u32,
     /// Scored tokens of the answer's text that has not been told yet.
     pub(crate) waiting: Vec<ScoredToken>,
 }
@@ -29,21 +31,25 @@ pub(crate) struct Heard {
 
 impl Hearing {
     /// What the next pieces tell.
-    pub(crate) fn push(&mut self, pieces: &[Piece]) -> Vec<Heard> {
+    pub(crate) fn push(&mut self, pieces: &Pieces) -> Vec<Heard> {
         let mut heard = Vec::new();
-        for piece in pieces {
-            let (thought, answered) = (self.answer.is_thinking(), self.answer.is_answering());
+        let mut is_thought = self.answer.is_thinking();
+        for piece in &pieces.pieces {
+            let answered = self.answer.is_answering();
             let deltas = self.answer.push(told(piece));
             if let Piece::Scored { tokens, .. } = piece
                 && (answered || self.answer.is_answering())
             {
                 self.waiting.extend_from_slice(tokens);
             }
-            if thought || self.answer.is_thinking() {
-                self.reasoning_pieces = self.reasoning_pieces.saturating_add(1);
-            }
+            is_thought |= self.answer.is_thinking();
             heard.extend(self.shown(deltas));
         }
+        if is_thought {
+            let tokens = pieces.made_tokens.saturating_sub(self.made_tokens);
+            self.reasoning_tokens = self.reasoning_tokens.saturating_add(tokens);
+        }
+        self.made_tokens = pieces.made_tokens;
         heard
     }
 
@@ -82,11 +88,34 @@ fn told(piece: &Piece) -> Told<'_> {
 
 #[cfg(test)]
 mod tests {
+    use hangar_protocol::RequestId;
+
     use super::*;
 
     fn scored(text: &str) -> Piece {
         let token = ScoredToken { bytes: text.as_bytes().to_vec(), logprob: -1.0, top: Vec::new() };
         Piece::Scored { text: text.into(), tokens: vec![token] }
+    }
+
+    fn frame(pieces: &[Piece], made_tokens: u32) -> Pieces {
+        Pieces { request: RequestId(1), made_tokens, pieces: pieces.to_vec() }
+    }
+
+    #[test]
+    fn thinking_is_counted_in_tokens_also_where_a_piece_is_of_several() {
+        let text = |text: &str| Piece::Text { text: text.into() };
+        let mut hears = Hearing::default();
+        for (piece, made_tokens) in [
+            (control("<|channel>"), 1),
+            (text("thought\n"), 3),
+            (text("\u{1f9ea}"), 7),
+            (control("<channel|>"), 8),
+            (text("Hi"), 9),
+            (text("\u{1f9ea}"), 13),
+        ] {
+            hears.push(&frame(&[piece], made_tokens));
+        }
+        assert_eq!((hears.reasoning_tokens, hears.made_tokens), (8, 13));
     }
 
     fn control(token: &str) -> Piece {
@@ -113,7 +142,7 @@ mod tests {
             control("<tool_call|>"),
             scored(" you"),
         ];
-        let heard = told(hears.push(&pieces));
+        let heard = told(hears.push(&frame(&pieces, 9)));
         let texts: Vec<_> = heard.iter().filter(|(delta, _)| matches!(delta, Delta::Text(_))).collect();
         assert_eq!(texts.first().map(|(_, bytes)| bytes.as_slice()), Some(b"Hi".as_slice()));
         assert_eq!(texts.last().map(|(_, bytes)| bytes.as_slice()), Some(b" you".as_slice()));
@@ -123,7 +152,7 @@ mod tests {
     #[test]
     fn scores_of_text_that_is_held_back_come_once() {
         let mut hears = Hearing { scored: true, ..Hearing::default() };
-        let mut heard = hears.push(&[scored("a <|"), scored("tool_ca"), scored("b")]);
+        let mut heard = hears.push(&frame(&[scored("a <|"), scored("tool_ca"), scored("b")], 3));
         heard.extend(hears.finish(FinishReason::Stop).0);
         let all: Vec<u8> = told(heard).into_iter().flat_map(|(_, bytes)| bytes).collect();
         assert_eq!(all, b"a <|tool_cab");

@@ -199,7 +199,7 @@ impl Talk {
             return self.broken(&DispatchError::Fault(WorkerFault::Engine { what }), Some(ran_on));
         };
         let total_ms = draft.elapsed_ms();
-        let Some(ending) = Ending::new(start, finished, answer.finish, self.hears.reasoning_pieces, total_ms)
+        let Some(ending) = Ending::new(start, finished, answer.finish, self.hears.reasoning_tokens, total_ms)
         else {
             return self.broken(&DispatchError::Cancelled, Some(ran_on));
         };

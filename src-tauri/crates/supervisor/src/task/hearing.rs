@@ -68,8 +68,9 @@ impl Task {
                 self.cut_if(told, accepted.request);
             }
             FromWorker::Pieces(pieces) => {
-                let told = self.requests.reply(pieces.request, ReplyEvent::Pieces(pieces.pieces));
-                self.cut_if(told, pieces.request);
+                let request = pieces.request;
+                let told = self.requests.reply(request, ReplyEvent::Pieces(pieces));
+                self.cut_if(told, request);
             }
             FromWorker::Finished(finished) => {
                 self.child.memory = Some(finished.memory);
