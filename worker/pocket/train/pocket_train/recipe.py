@@ -12,12 +12,12 @@ from pocket_train.batches import Batch, Encoder, Example, Form
 from pocket_train.sound import LONG_FRAMES, LONG_KINDS, SHORT_FRAMES, SHORT_KINDS
 
 SEED = 4
-WARM_UP_STEPS = 40
-RATE = 1.5e-3
-TEXT_STEPS = 100
+WARM_UP_STEPS = 60
+RATE = 2.5e-3
+TEXT_STEPS = 150
 """Text alone comes first: sound and pictures then find a model that can already answer."""
-STEPS = 2400
-DECAY_STEPS = 600
+STEPS = 3600
+DECAY_STEPS = 900
 """The last steps, in which the rate falls to nothing."""
 PHRASES, PHRASES_SEED = 12_000, 11
 

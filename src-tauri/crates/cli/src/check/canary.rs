@@ -3,11 +3,12 @@
 use std::fmt;
 use std::path::Path;
 
-use hangar_gemma::{Conversation, Message, Part, Role, Thinking, ToolDeclaration};
+use hangar_gemma::{Conversation, Message, Part, PastArguments, PastCall, Role, Thinking, ToolDeclaration};
 use hangar_media::{decode_audio, decode_image};
 use hangar_protocol::{Group, Media, Prompt, Segment};
 use serde::Deserialize;
 
+use super::quiet;
 use crate::failure::Failure;
 
 /// One question with the answer it must get.
@@ -65,6 +66,8 @@ struct Written {
     messages: Vec<WrittenMessage>,
     #[serde(default)]
     tools: Vec<WrittenTool>,
+    #[serde(default)]
+    thinking: bool,
     expected: Expected,
 }
 
@@ -72,7 +75,18 @@ struct Written {
 #[serde(deny_unknown_fields)]
 struct WrittenMessage {
     role: WrittenRole,
+    #[serde(default)]
     parts: Vec<WrittenPart>,
+    #[serde(default)]
+    calls: Vec<WrittenCall>,
+}
+
+/// A call that the model made earlier; tools answer calls in their order.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenCall {
+    name: String,
+    arguments: serde_json::Map<String, serde_json::Value>,
 }
 
 #[derive(Clone, Copy, Deserialize)]
@@ -80,6 +94,7 @@ struct WrittenMessage {
 enum WrittenRole {
     User,
     Assistant,
+    Tool,
 }
 
 #[derive(Deserialize)]
@@ -87,7 +102,15 @@ enum WrittenRole {
 enum WrittenPart {
     Text(String),
     Image(String),
-    Audio(String),
+    Audio(WrittenSound),
+}
+
+/// A sound file, or one with quiet before it, so that a long clip needs no large file.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum WrittenSound {
+    File(String),
+    Late { file: String, quiet_before_s: u32 },
 }
 
 #[derive(Deserialize)]
@@ -117,11 +140,18 @@ fn render(folder: &Path, file: &Path, written: Written) -> Result<Canary, Failur
         for part in message.parts {
             parts.push(read_part(folder, part, &mut media)?);
         }
-        let role = match message.role {
-            WrittenRole::User => Role::User,
-            WrittenRole::Assistant => Role::Assistant,
-        };
-        messages.push(Message::new(role, parts));
+        let calls = message.calls.into_iter().map(|call| PastCall {
+            id: None,
+            name: call.name,
+            arguments: PastArguments::Object(call.arguments),
+        });
+        messages.push(match message.role {
+            WrittenRole::User => Message::new(Role::User, parts),
+            WrittenRole::Assistant => {
+                Message::Assistant { parts, reasoning: String::new(), calls: calls.collect() }
+            }
+            WrittenRole::Tool => Message::new(Role::Tool, parts),
+        });
     }
     let tools: Vec<ToolDeclaration> = written
         .tools
@@ -132,7 +162,8 @@ fn render(folder: &Path, file: &Path, written: Written) -> Result<Canary, Failur
             parameters: tool.parameters,
         })
         .collect();
-    let conversation = Conversation { messages: &messages, tools: &tools, thinking: Thinking::Off };
+    let thinking = if written.thinking { Thinking::On } else { Thinking::Off };
+    let conversation = Conversation { messages: &messages, tools: &tools, thinking };
     let groups = hangar_gemma::render(&conversation).map_err(wrong(file))?.groups;
     let groups =
         groups.into_iter().map(|group| Group { segments: group.segments.into_iter().map(segment).collect() });
@@ -155,8 +186,18 @@ fn read_part(folder: &Path, part: WrittenPart, media: &mut Vec<Media>) -> Result
             media.push(Media::Rgb8 { width, height, data_base64: image.to_base64() });
             Ok(Part::Image(next))
         }
-        WrittenPart::Audio(name) => {
+        WrittenPart::Audio(sound) => {
+            let (name, quiet_s) = match sound {
+                WrittenSound::File(name) => (name, 0),
+                WrittenSound::Late { file, quiet_before_s } => (file, quiet_before_s),
+            };
             let (path, bytes) = open(&name)?;
+            let bytes = if quiet_s == 0 {
+                bytes
+            } else {
+                quiet::before(&bytes, quiet_s)
+                    .ok_or_else(|| wrong(&path)("silence goes before 16-bit mono WAV at 16 kHz only"))?
+            };
             let audio = decode_audio(&bytes).map_err(wrong(&path))?;
             media.push(Media::Pcm16k { data_base64: audio.to_base64() });
             Ok(Part::Audio(next))
@@ -202,6 +243,34 @@ mod tests {
         let canaries = read(folder.path()).unwrap();
         assert_eq!(canaries[0].expected, Expected::Text { text: "hello".into() });
         assert!(canaries[0].prompt.groups.len() >= 2 && canaries[0].prompt.media.is_empty());
+    }
+
+    #[test]
+    fn a_round_with_a_tool_and_thinking_is_rendered_as_a_server_renders_it() {
+        let folder = folder(
+            r#"{"canaries":[{"name":"result","thinking":true,"messages":[
+                {"role":"user","parts":[{"text":"weather?"}]},
+                {"role":"assistant","calls":[{"name":"f","arguments":{"city":"oslo"}}]},
+                {"role":"tool","parts":[{"text":"sunny"}]}],
+                "expected":{"kind":"text","text":"sunny"}}]}"#,
+        );
+        let prompt = read(folder.path()).unwrap().remove(0).prompt;
+        let written: String = prompt.groups.iter().flat_map(|group| &group.segments).map(spelled).collect();
+        assert!(written.contains("<|think|>"), "{written}");
+        assert!(
+            written.ends_with(
+                "<|tool_response>response:f{value:<|\"|>sunny<|\"|>}<tool_response|><|channel>thought\n"
+            ),
+            "{written}"
+        );
+    }
+
+    fn spelled(segment: &Segment) -> &str {
+        match segment {
+            Segment::Text { text } => text,
+            Segment::Control { token } => token,
+            Segment::Image { .. } | Segment::Audio { .. } => "",
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 mod canary;
 mod itself;
 mod process;
+mod quiet;
 mod ready;
 mod recovery;
 mod talk;
