@@ -151,3 +151,22 @@ test("the client's own id of a request is kept", async () => {
   assert.deepEqual([response.headers.get("x-request-id"), request_id], ["mine-1", "mine-1"]);
   assert.ok(data.usage.completion_tokens > 0);
 });
+
+test("scores of tokens spell the answer and come with the stream's helper too", async () => {
+  const client = clientOf(await ordinary);
+  const asked = { ...SHORT, max_tokens: 12, temperature: 0, logprobs: true, top_logprobs: 2 };
+  const whole = (await client.chat.completions.create(asked)).choices[0];
+  const scored = whole.logprobs.content;
+  assert.equal(
+    Buffer.concat(scored.map(({ bytes }) => Buffer.from(bytes))).toString(),
+    whole.message.content,
+  );
+  for (const { token, logprob, top_logprobs: top } of scored) {
+    assert.equal(top.length, 2);
+    assert.deepEqual([top[0].token, top[0].logprob], [token, logprob]);
+    assert.ok(top[0].logprob >= top[1].logprob && logprob <= 0);
+  }
+  const streamed = (await client.chat.completions.stream(asked).finalChatCompletion()).choices[0];
+  const tokens = (choice) => choice.logprobs.content.map(({ token }) => token);
+  assert.deepEqual(tokens(streamed), tokens(whole));
+});

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -184,3 +185,24 @@ def test_every_answer_has_an_id_of_its_request_and_the_clients_own_is_kept(clien
         assert streamed.headers["x-request-id"]
         lines = [line for line in streamed.iter_lines() if line]
     assert lines[-1] == "data: [DONE]"
+
+
+def test_scores_of_tokens_spell_the_answer_and_are_the_same_in_a_stream(client: openai.OpenAI) -> None:
+    asked = {**ASKED, "messages": HELLO, "tools": [], "max_tokens": 12, "logprobs": True, "top_logprobs": 3}
+    choice = client.chat.completions.create(**asked).choices[0]
+    scored = choice.logprobs.content
+    assert b"".join(bytes(token.bytes) for token in scored).decode() == choice.message.content
+    for token in scored:
+        first, *others = token.top_logprobs
+        # The likeliest was taken.
+        assert (first.token, first.logprob) == (token.token, token.logprob)
+        assert len(others) == 2
+        assert sum(math.exp(each.logprob) for each in token.top_logprobs) <= 1.0001
+    chunks = list(client.chat.completions.create(**asked, stream=True))
+    streamed = [token for chunk in chunks if (found := chunk.choices[0].logprobs) for token in found.content]
+    assert [token.token for token in streamed] == [token.token for token in scored]
+    assert [token.logprob for token in streamed] == pytest.approx([token.logprob for token in scored], abs=1e-3)
+    assert client.chat.completions.create(**SHORT).choices[0].logprobs is None
+    with pytest.raises(openai.BadRequestError) as caught:
+        client.chat.completions.create(**{**asked, "top_logprobs": 21})
+    assert caught.value.param == "top_logprobs"

@@ -101,5 +101,6 @@ export function request(number) {
   const kind = NAMES[number % NAMES.length];
   const hot = roll() < 0.6 ? { temperature: 1, seed: Math.floor(roll() * 1e9) } : { temperature: 0 };
   const thinking = roll() < 0.35 ? pick(roll, THINKING) : {};
-  return { kind, body: { max_tokens: 24, ...hot, ...thinking, ...KINDS[kind](roll) } };
+  const scores = roll() < 0.3 ? { logprobs: true, top_logprobs: Math.floor(roll() * 5) } : {};
+  return { kind, body: { max_tokens: 24, ...hot, ...thinking, ...scores, ...KINDS[kind](roll) } };
 }

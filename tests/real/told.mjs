@@ -1,16 +1,17 @@
 // What an answer says, put together from its events or read from its whole body, in one shape for both.
 import assert from "node:assert/strict";
 
-const NOTHING = { content: "", reasoning: "", calls: [] };
+const NOTHING = { content: "", reasoning: "", calls: [], scores: [] };
 
 /** What a whole answer says. */
 export function toldWhole({ choices, usage }) {
   assert.equal(choices.length, 1);
-  const [{ message, finish_reason }] = choices;
+  const [{ message, finish_reason, logprobs }] = choices;
   const { content, reasoning_content: reasoning = "", tool_calls = [] } = message;
   assert.equal(content === null, tool_calls.length > 0 && !content, "only calls alone have no content");
   const calls = tool_calls.map(({ id, type, function: called }) => ({ id, type, ...called }));
-  return { content: content ?? "", reasoning, calls, finish_reason, usage };
+  const scores = logprobs?.content ?? [];
+  return { content: content ?? "", reasoning, calls, scores, finish_reason, usage };
 }
 
 /** What the events of a stream say, with or without counts; they must come in the order that clients rely on. */
@@ -31,7 +32,8 @@ export function toldStreamed(events, isCounted = true) {
   return { ...told, usage: counts.usage };
 }
 
-function hear(told, { delta, finish_reason }) {
+function hear(told, { delta, finish_reason, logprobs }) {
+  told.scores.push(...(logprobs?.content ?? []));
   told.content += delta.content ?? "";
   told.reasoning += delta.reasoning_content ?? "";
   for (const { index, id, type, function: part } of delta.tool_calls ?? []) {
@@ -44,9 +46,22 @@ function hear(told, { delta, finish_reason }) {
   told.finish_reason = finish_reason;
 }
 
-/** The same without what may differ between two answers to one request: ids, and tokens that were read before. */
-export function comparable({ calls, usage, ...told }) {
+/**
+ * The same without what may differ between two answers to one request: ids, tokens that were read before, and the last
+ * digits of scores, because what was read before was read in other pieces.
+ */
+export function comparable({ calls, usage, scores, ...told }) {
   const { prompt_tokens_details: details, ...counts } = usage;
   assert.ok(details.cached_tokens <= counts.prompt_tokens);
-  return { ...told, calls: calls.map((call) => ({ ...call, id: undefined })), usage: counts };
+  const tokens = scores.map(({ token, bytes }) => ({ token, bytes }));
+  return { ...told, calls: calls.map((call) => ({ ...call, id: undefined })), tokens, usage: counts };
+}
+
+/** The largest difference between the scores of two answers that say the same. */
+export function differenceOfScores(first, second) {
+  const values = ({ scores }) =>
+    scores.flatMap(({ logprob, top_logprobs: top }) => [logprob, ...top.map((other) => other.logprob)]);
+  const [one, other] = [values(first), values(second)];
+  assert.equal(one.length, other.length);
+  return one.reduce((most, value, at) => Math.max(most, Math.abs(value - other[at])), 0);
 }
