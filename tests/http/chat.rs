@@ -54,6 +54,55 @@ async fn more_than_the_queue_holds_is_refused_as_the_client_likes() {
 }
 
 #[tokio::test]
+async fn fifty_requests_too_many_leave_nothing_behind_and_no_order_changed() {
+    let rig = Rig::new(json!([{"piece_delay_ms": 1500}])).await;
+    let running = rig.begin_chat(json!({})).await;
+    rig.state(StateWord::Busy).await;
+    let waiting = rig.begin_chat(json!({})).await;
+    let mut snapshots = rig.worker.subscribe();
+    snapshots.wait_for(|snapshot| snapshot.queue_depth == 1).await.unwrap();
+    for _ in 0..50 {
+        let refused = rig.chat(json!({})).await;
+        assert_eq!(refused.error(), (409, "queue_full".into()));
+        let seconds = refused.header("retry-after").unwrap().parse::<u64>().unwrap();
+        assert!((1..=120).contains(&seconds), "{seconds}");
+    }
+    assert_eq!(running.answer().await.status, 200);
+    assert_eq!(rig.worker.snapshot().queue_depth, 0, "the one that waited runs");
+    assert_eq!(waiting.answer().await.status, 200);
+    rig.state(StateWord::Ready).await;
+    assert_eq!(rig.chat(json!({})).await.status, 200);
+    rig.end().await;
+}
+
+#[tokio::test]
+async fn a_request_that_waits_too_long_is_a_timeout_and_never_runs() {
+    let mut settings = settings();
+    settings.profiles.default_profile_mut().worker.queue_max_wait_ms = 200;
+    let rig = Rig::with(settings, json!([{"piece_delay_ms": 500}])).await;
+    let running = rig.begin_chat(json!({})).await;
+    rig.state(StateWord::Busy).await;
+    let waited = rig.chat(json!({})).await;
+    assert_eq!(waited.error(), (504, "timeout".into()), "{}", waited.body);
+    assert_eq!(rig.worker.snapshot().queue_depth, 0);
+    assert_eq!(running.answer().await.status, 200);
+    rig.state(StateWord::Ready).await;
+    assert_eq!(rig.chat(json!({})).await.status, 200);
+    rig.end().await;
+}
+
+#[tokio::test]
+async fn a_prompt_of_eight_megabytes_passes_the_pipe() {
+    let mut settings = settings();
+    settings.server.max_body_bytes = 16 * 1024 * 1024;
+    settings.profiles.default_profile_mut().context_window_tokens = 100_000_000;
+    let rig = Rig::with(settings, json!([{}])).await;
+    let messages = json!([{"role": "user", "content": "x".repeat(8_000_000)}]);
+    assert_eq!(rig.chat(json!({"messages": messages})).await.status, 200);
+    rig.end().await;
+}
+
+#[tokio::test]
 async fn without_a_queue_a_second_request_finds_the_worker_busy() {
     let mut settings = settings();
     settings.profiles.default_profile_mut().worker.queue_max_depth = 0;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::client::{PATIENCE, request};
-use crate::rig::{CHAT, Rig, chat};
+use crate::rig::{CHAT, Rig, chat, settings};
 
 /// The data of all events.
 fn events(body: &str) -> Vec<&str> {
@@ -195,6 +195,28 @@ async fn a_client_that_goes_away_ends_its_answer_at_once() {
     let begun = Instant::now();
     rig.state(StateWord::Ready).await;
     assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+    rig.end().await;
+}
+
+#[tokio::test]
+async fn a_call_that_takes_long_to_be_whole_breaks_no_silence_but_the_stream_does() {
+    let pieces = json!([
+        {"type": "control", "token": "<|tool_call>"}, "call:f{a:", "1", "2", "3", "4", "5", "}",
+        {"type": "control", "token": "<tool_call|>"},
+    ]);
+    let mut settings = settings();
+    settings.profiles.default_profile_mut().context_window_tokens = 4096;
+    let rig = Rig::with(settings, json!([{"pieces": pieces, "piece_delay_ms": 200}])).await;
+    let tools = json!([{"function": {"name": "f"}}]);
+    let answer = rig.chat(json!({"stream": true, "tools": tools})).await;
+    let events = events(&answer.body);
+    let call = events.iter().position(|event| event.contains("tool_calls")).unwrap();
+    let still = events[1..call].iter().map(|event| serde_json::from_str::<Value>(event).unwrap());
+    assert!(still.len() >= 3, "{}", answer.body);
+    for chunk in still {
+        assert_eq!(chunk["choices"][0]["delta"], json!({}));
+        assert!(chunk["choices"][0]["finish_reason"].is_null() && chunk.get("usage").is_none(), "{chunk}");
+    }
     rig.end().await;
 }
 

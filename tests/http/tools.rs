@@ -126,6 +126,16 @@ async fn an_answer_with_calls_and_thinking_is_the_same_whole_and_streamed() {
                 "stop"
             ]),
         ),
+        (
+            format!("<|tool_call>call:delete_everything{{}}<tool_call|>{call}"),
+            json!({}),
+            json!([
+                "[The model called the tool delete_everything, which is not among the declared tools. The call was left out.]",
+                "",
+                [["weather", "{\"city\":\"Oslo \\\"x\\\"\",\"days\":2}"]],
+                "tool_calls"
+            ]),
+        ),
         ("ends with <|tool".to_owned(), json!({}), json!(["ends with <|tool", "", [], "stop"])),
     ] {
         let rig = rig(json!({"pieces": pieces(&raw)})).await;

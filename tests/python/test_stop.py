@@ -47,6 +47,20 @@ def test_what_is_shown_does_not_depend_on_how_the_text_is_cut() -> None:
         assert _shown(stops, cut) == _first(stops, text), (stops, cut)
 
 
+@pytest.mark.parametrize(
+    ("stops", "parts", "shown"),
+    [
+        (["own fox"], ["The quick br", "own", " fox", " jumps"], "The quick br"),
+        (["\nUser:"], ["Hi", "\nUser", ":", " x"], "Hi"),
+        (["own fox"], ["abc", "ow"], "abcow"),
+        (["zz", "b"], ["aazb", "c"], "aaz"),
+        (["🛑"], ["go ", "🛑", " no"], "go "),
+    ],
+)
+def test_nothing_of_a_stop_text_or_behind_it_is_shown(stops: list[str], parts: list[str], shown: str) -> None:
+    assert _shown(stops, parts)[0] == shown
+
+
 def test_only_what_may_begin_a_stop_text_is_held_back() -> None:
     texts = StopTexts(["END", "\n\n"])
     assert texts.push("one E") == "one "

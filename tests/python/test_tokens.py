@@ -139,6 +139,33 @@ def test_a_character_of_many_byte_tokens_comes_out_whole_and_at_once(vocabulary:
     assert [decoder.push(token) for token in ids] == [[], [], [], [frames.Text("🙂")]]
 
 
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("c48f 61", ["ď", "a"]),
+        ("f09f91a9 e2808d f09f91a7", ["👩", "\u200d", "👧"]),
+        ("e697a5 20 e69cac", ["日", " ", "本"]),
+        ("61 f09f", ["a", "\ufffd"]),
+    ],
+)
+def test_characters_in_bytes_come_out_whole_and_at_most_the_last_one_is_replaced(
+    vocabulary: Vocabulary, tokenizer_json: dict[str, Any], written: str, shown: list[str]
+) -> None:
+    known = tokenizer_json["model"]["vocab"]
+    ids = [known[f"<0x{byte:02X}>"] for byte in bytes.fromhex(written)]
+    assert _decoded(vocabulary, ids) == [frames.Text(each) for each in shown]
+
+
+def test_bytes_that_are_no_character_hold_up_nothing_behind_them(
+    vocabulary: Vocabulary, tokenizer_json: dict[str, Any]
+) -> None:
+    known = tokenizer_json["model"]["vocab"]
+    ids = [known["<0xFF>"], known["<0xFE>"], *vocabulary.encode_text("ok")]
+    text = _text(_decoded(vocabulary, ids))
+    assert text.endswith("ok")
+    assert set(text.removesuffix("ok")) == {"\ufffd"}
+
+
 def test_text_is_not_held_back_until_the_next_word(vocabulary: Vocabulary) -> None:
     decoder = PieceDecoder(vocabulary)
     for token in vocabulary.encode_text('{"city":"tokyo"}'):

@@ -223,6 +223,17 @@ fn call_that_cannot_be_read_is_told_and_never_shown() {
 }
 
 #[test]
+fn call_that_the_model_itself_left_unfinished_is_told_and_never_shown() {
+    for written in ["call:f{a:", "call:f{a:<|\"|>x", "call:f"] {
+        let seen = answer(&gate(&["f"]), &format!("Well.<|tool_call>{written}"));
+        assert_eq!((seen.calls.len(), seen.end.withheld.malformed), (0, 1), "{written}");
+        assert!(seen.text.starts_with("Well.\n\n[The model called "), "{written}: {}", seen.text);
+        assert!(seen.text.ends_with("The call was left out.]"), "{written}: {}", seen.text);
+        assert_eq!(seen.end.finish, Finish::Stop);
+    }
+}
+
+#[test]
 fn tool_that_was_not_declared_is_told_by_name_only() {
     let declared =
         gate(&["create-pdf-file", "fs.read-file", "get_weather", "alpha.read", "beta.read", "file"]);
