@@ -1,4 +1,4 @@
-"""Makes the built-in model: `python -m pocket_train --work FOLDER learn`, then `score`, then `publish`."""
+"""Makes the built-in model: `learn`, then `score`, then `publish`; `count` renews the words of the tokenizer."""
 
 import argparse
 import functools
@@ -12,7 +12,7 @@ limits.two_cores()
 
 import jax
 
-from pocket_train import agree, initial, learn, recipe, scenes, score, shape, sound, vocabulary
+from pocket_train import agree, fixtures, initial, learn, recipe, scenes, score, shape, sound, vocabulary
 from pocket_train.batches import Encoder
 
 POCKET = Path(__file__).resolve().parents[2]
@@ -28,7 +28,7 @@ def main() -> int:
     parser.add_argument("--steps", type=int, default=recipe.STEPS, help="stop earlier than the recipe does")
     parser.add_argument("--items", type=int, default=100, help="items a row of the score")
     parser.add_argument("--model", type=Path, help="model to score instead of the one in the work folder")
-    parser.add_argument("verb", choices=["learn", "score", "publish"])
+    parser.add_argument("verb", choices=["count", "learn", "score", "publish"])
     options = parser.parse_args()
     made = options.work / "model"
     match options.verb:
@@ -36,7 +36,10 @@ def main() -> int:
             _learn(options.work, made, options.steps)
         case "score":
             print(score.table(options.model or made, options.items))  # noqa: T201
+        case "count":
+            vocabulary.count(POCKET.parents[1])
         case "publish":
+            fixtures.write(POCKET / "canary")
             shutil.copytree(made, POCKET / "model", dirs_exist_ok=True)
             export.manifest(POCKET)
     return 0

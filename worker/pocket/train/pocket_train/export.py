@@ -20,7 +20,7 @@ def files(folder: Path, weights: Arrays, template: str) -> None:
     _json(folder / "generation_config.json", shape.GENERATION)
     _json(folder / "processor_config.json", shape.PROCESSOR)
     (folder / "chat_template.jinja").write_text(template, encoding="utf-8")
-    named = {name: np.ascontiguousarray(weights[name]) for name in sorted(weights)}
+    named = {name: np.asarray(weights[name], order="C") for name in sorted(weights)}
     save_file(named, str(folder / _CARRIED), metadata={"format": "mlx"})
     (folder / _CARRIED).chmod(0o644)
     total = sum(value.nbytes for value in named.values())

@@ -1,6 +1,8 @@
 """The tokenizer: control tokens and bytes at fixed ids, words and marks learned from the project's own texts."""
 
 import json
+import subprocess
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -66,6 +68,9 @@ _WORLD_COUNT = 150
 # A word's count by its place among the ordinary ones.
 _FIRST_COUNT, _LEAST_COUNT = 20_000, 40
 _LONGEST_TOKEN = 16
+_COUNTED = (".md", ".rs", ".py", ".ts", ".mjs", ".json")
+# Neither what other programs wrote, nor this model's own files.
+_NOT_COUNTED = ("lock", "golden", "snapshots", "worker/pocket")
 
 
 def make(folder: Path) -> None:
@@ -106,15 +111,20 @@ def _texts() -> Iterator[str]:
         yield from [f" {word} {words.titled(word)}", f"{word}:{words.titled(word)}"] * _WORLD_COUNT
 
 
-def count(texts: Iterator[str]) -> dict[str, int]:
-    """How often each unit stands in texts."""
+def count(repository: Path) -> None:
+    """Counts the units of the project's own texts anew and writes those that stand there more than twice."""
     splitter = pre_tokenizers.Split(_UNITS, "isolated")
-    found: dict[str, int] = {}
-    for text in texts:
-        for unit, _ in splitter.pre_tokenize_str(text.replace(" ", _SPACE)):
-            spaced = unit.replace(_SPACE, " ")
-            found[spaced] = found.get(spaced, 0) + 1
-    return found
+    listed = subprocess.run(["git", "ls-files"], cwd=repository, check=True, capture_output=True, text=True)
+    found: Counter[str] = Counter()
+    for name in listed.stdout.splitlines():
+        if name.endswith(_COUNTED) and not any(part in name for part in _NOT_COUNTED):
+            text = (repository / name).read_text(encoding="utf-8")
+            units = (unit for unit, _ in splitter.pre_tokenize_str(text.replace(" ", _SPACE)))
+            # Other scripts are bytes.
+            found.update(spaced for unit in units if (spaced := unit.replace(_SPACE, " ")).isascii())
+    kept = sorted(((-times, unit) for unit, times in found.items() if times > 2 and len(unit) <= _LONGEST_TOKEN))
+    lines = (f"{json.dumps(unit, ensure_ascii=False)}\t{-times}\n" for times, unit in kept)
+    WORDS_FILE.write_text("".join(lines), encoding="utf-8")
 
 
 def ids(folder: Path) -> dict[str, int]:
