@@ -51,14 +51,14 @@ def told(chance: random.Random, count: int) -> str:
 
 
 def test_a_conversation_that_grows_reads_only_what_is_new(pocket: Loaded) -> None:
-    turns = [user("remember this code: amber lantern seven.")]
+    turns = [user("remember this code: olive anchor nine.")]
     first = pocket.ask(generate(prompt(*turns)))
     assert cached(first) <= 1
     turns += [model(written(first).removesuffix("<turn|>")), user("what is the code?")]
     second = pocket.ask(generate(prompt(*turns)))
     # Everything up to the end of the first answer.
     assert cached(second) >= finished(first).tokens.prompt_tokens + finished(first).tokens.completion_tokens - 1
-    assert written(second) == "the code is amber lantern seven.<turn|>"
+    assert written(second) == "the code is olive anchor nine.<turn|>"
     assert off_by(session_of(pocket), prompt(*turns))[0] < LIMIT
 
 
