@@ -37,7 +37,7 @@ impl TextEncoder {
     pub(super) fn new(tokenizer: Tokenizer, written: &Written) -> Self {
         let is_plain = written.is_plain();
         Self {
-            words: is_plain.then(|| Words::new(&tokenizer, written.added_texts())).flatten(),
+            words: is_plain.then(|| Words::new(written)).flatten(),
             tokenizer,
             is_plain,
             margin_bytes: MARGIN_BYTES.max(2 * written.longest_added_bytes()),

@@ -136,12 +136,19 @@ impl Written {
 
     /// Length of the longest token that text can become, in bytes.
     pub(super) fn longest_token_bytes(&self) -> usize {
-        let (controls, added): (Vec<&Added>, Vec<&Added>) =
-            self.added_tokens.iter().partition(|added| added.special);
-        let controls: HashSet<&str> = controls.iter().map(|added| added.content.as_str()).collect();
-        let texts = self.model.vocab.keys().filter(|name| !controls.contains(name.as_str()));
-        let added = added.iter().map(|added| &added.content);
-        texts.chain(added).map(|token| text_bytes(token)).max().unwrap_or(1).max(1)
+        self.texts().map(text_bytes).max().unwrap_or(1).max(1)
+    }
+
+    /// All tokens that text can become.
+    pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
+        let controls: HashSet<&str> = self
+            .added_tokens
+            .iter()
+            .filter(|added| added.special)
+            .map(|added| added.content.as_str())
+            .collect();
+        let texts = self.model.vocab.keys().map(String::as_str).filter(move |name| !controls.contains(name));
+        texts.chain(self.added_texts())
     }
 
     /// The added tokens that text can become.
