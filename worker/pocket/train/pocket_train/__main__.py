@@ -35,13 +35,16 @@ def main() -> int:
         case "learn":
             _learn(options.work, made, options.steps)
         case "score":
-            print(score.table(options.model or made, options.items))  # noqa: T201
+            table = score.table(options.model or made, options.items)
+            (options.work / "score.md").write_text(table + "\n", encoding="utf-8")
+            print(table)  # noqa: T201
         case "count":
             vocabulary.count(POCKET.parents[1])
         case "publish":
             fixtures.write(POCKET / "canary")
             shutil.copytree(made, POCKET / "model", dirs_exist_ok=True)
             export.manifest(POCKET)
+            export.card(POCKET, (options.work / "score.md").read_text(encoding="utf-8"))
     return 0
 
 

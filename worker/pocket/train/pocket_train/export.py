@@ -12,6 +12,7 @@ from pocket_train import shape, vocabulary
 from pocket_train.initial import Arrays
 
 _CARRIED = "model.safetensors"
+_SCORE_BEGINS, _SCORE_ENDS = "<!-- score -->", "<!-- end of score -->"
 
 
 def files(folder: Path, weights: Arrays, template: str) -> None:
@@ -42,6 +43,16 @@ def manifest(pocket: Path) -> None:
     ]
     written = {"schema": 1, "model": "gemma-4-pocket", "files": listed}
     (pocket / "manifest.json").write_text(json.dumps(written, indent=2) + "\n", encoding="utf-8")
+
+
+def card(pocket: Path, score: str) -> None:
+    """Puts the table of a score between its marks in the model's card."""
+    file = pocket / "MODEL_CARD.md"
+    before, _, rest = file.read_text(encoding="utf-8").partition(_SCORE_BEGINS)
+    _, mark, after = rest.partition(_SCORE_ENDS)
+    if not mark:
+        raise ValueError(f"{file} has no place for a score: {_SCORE_BEGINS} … {_SCORE_ENDS}")
+    file.write_text(f"{before}{_SCORE_BEGINS}\n\n{score}\n{_SCORE_ENDS}{after}", encoding="utf-8")
 
 
 def _json(file: Path, value: Any) -> None:

@@ -49,6 +49,9 @@ class Asked:
         """The likeliest answer, control tokens by their names."""
         self._sent.clear()
         self._service.handle(frames.Generate(1, asked, frames.Sampling(temperature=0.0), _MOST_TOKENS))
+        failed = [each.fault for each in self._sent if isinstance(each, frames.Failed)]
+        if failed:
+            raise RuntimeError(f"the worker has failed: {failed[0]}")
         pieces = [piece for each in self._sent if isinstance(each, frames.Pieces) for piece in each.pieces]
         return "".join(piece.token if isinstance(piece, frames.Control) else piece.text for piece in pieces)
 
@@ -60,10 +63,10 @@ class Asked:
         """Keeps a frame."""
         self._sent.append(codec.decode_from_worker(frame_json))
 
-    def emit_pieces(self, request: int, pieces: list[tuple[bool, str]]) -> None:
+    def emit_pieces(self, request: int, made_tokens: int, pieces: list[tuple[bool, str]]) -> None:
         """Keeps pieces of an answer."""
         made = tuple(frames.Control(text) if is_control else frames.Text(text) for is_control, text in pieces)
-        self._sent.append(frames.Pieces(request=request, pieces=made))
+        self._sent.append(frames.Pieces(request=request, made_tokens=made_tokens, pieces=made))
 
     def progress(self, phase: str, request: int | None, done: int, total: int, step: int = 0) -> None:
         """Nobody watches."""
