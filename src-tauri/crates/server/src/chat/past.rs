@@ -4,9 +4,38 @@ use hangar_gemma::{PastArguments, PastCall};
 use serde_json::Value;
 
 use crate::error::ApiError;
-use crate::json::Field;
+use crate::json::{Field, VALUES_MAX};
 
 const ARGUMENTS: &str = "a JSON object in a string";
+
+/// Refuses a history whose calls would unfold to more values than memory should hold: arguments in a string are
+/// JSON inside of JSON, and the body's own limit does not see into it.
+///
+/// # Errors
+/// [`ApiError`] names the messages.
+pub(crate) fn check_size(messages: &Field<'_>) -> Result<(), ApiError> {
+    let mut values = 0_usize;
+    for message in each(messages.value()) {
+        let calls = each(&message["tool_calls"]).iter().map(|call| &call["function"]);
+        let parts = each(&message["content"]);
+        for call in calls.chain(parts) {
+            for text in ["arguments", "input", "args"].into_iter().filter_map(|name| call[name].as_str()) {
+                values += text.bytes().filter(|byte| matches!(byte, b',' | b'[' | b'{')).count();
+            }
+        }
+    }
+    if u32::try_from(values).is_ok_and(|values| values <= VALUES_MAX) {
+        return Ok(());
+    }
+    let path = messages.path();
+    let what = format!("The calls in {path} hold over {VALUES_MAX} values. Send fewer.");
+    Err(ApiError::BadRequest { param: Some(path.to_owned()), what })
+}
+
+/// The items of an array; anything else is the only one.
+fn each(value: &Value) -> &[Value] {
+    value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice)
+}
 
 /// Reads `tool_calls` of an assistant message.
 ///

@@ -6,7 +6,7 @@ use hangar_protocol::Sampling;
 use serde_json::Value;
 
 use super::thinking::{self, Asked};
-use super::{harmless, message, sampling, tools};
+use super::{harmless, message, past, sampling, tools};
 use crate::error::ApiError;
 use crate::json::Field;
 
@@ -67,7 +67,9 @@ pub(crate) fn wants_stream(body: &Value) -> bool {
 pub(crate) fn read(body: &Value, profile: &Profile) -> Result<ChatRequest, ApiError> {
     let root = Field::root(body);
     root.object("a JSON object")?;
-    let messages = message::read_all(&root.require("messages", "an array of messages")?)?;
+    let messages = root.require("messages", "an array of messages")?;
+    past::check_size(&messages)?;
+    let messages = message::read_all(&messages)?;
     harmless::check(&root)?;
     let stream = root.get("stream").map_or(Ok(false), |field| field.flag())?;
     let include_usage = match root.get("stream_options") {

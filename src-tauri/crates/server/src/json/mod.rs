@@ -4,4 +4,4 @@ mod field;
 mod strict;
 
 pub(crate) use field::Field;
-pub(crate) use strict::parse;
+pub(crate) use strict::{VALUES_MAX, parse};

@@ -10,7 +10,7 @@ use serde_json::{Map, Number, Value};
 use crate::error::ApiError;
 
 /// Most values in a body: a few bytes of it become a hundred in memory, and real requests hold some thousands.
-const VALUES_MAX: u32 = 500_000;
+pub(crate) const VALUES_MAX: u32 = 500_000;
 /// Steps of a path that are told.
 const STEPS_MAX: usize = 8;
 /// Longest name that is told, in characters.

@@ -5,6 +5,19 @@ use hangar_gemma::{Message, PastArguments, ToolChoice};
 use super::*;
 
 #[test]
+fn arguments_that_unfold_to_more_than_memory_should_hold_are_refused() {
+    let history = |arguments: &str| {
+        let call = json!({"id": "c", "function": {"name": "f", "arguments": arguments}});
+        messages(json!([{"role": "user", "content": "a"}, {"role": "assistant", "tool_calls": [call]}]))
+    };
+    let list = |count: usize| format!("{{\"a\":[{}0]}}", "0,".repeat(count));
+    assert!(history(&list(400_000)).is_ok());
+    assert_eq!(refused(history(&list(500_000))), at("messages"));
+    let part = json!({"type": "tool_use", "name": "f", "input": list(500_000)});
+    assert_eq!(refused(messages(json!([{"role": "assistant", "content": [part]}]))), at("messages"));
+}
+
+#[test]
 fn history_with_tools_is_read_in_every_shape_clients_send() {
     let read = messages(json!([
         {"role": "developer", "content": "d"},
