@@ -46,7 +46,7 @@ const LIBRARIES: [(&str, &[&str]); 4] = [
         ],
     ),
     ("hangar-gemma", &["serde_json", "thiserror"]),
-    ("hangar-media", &["base64", "image", "symphonia", "thiserror"]),
+    ("hangar-media", &["base64", "fast_image_resize", "image", "rubato", "symphonia", "thiserror"]),
 ];
 
 /// One package of the workspace.

@@ -50,6 +50,8 @@ pub struct Modalities {
     pub video: ModalityPolicy,
     /// Documents.
     pub document: ModalityPolicy,
+    /// Most sound in a request, in milliseconds.
+    pub max_audio_ms: u64,
     /// What sound is made into before the model hears it.
     pub transcode: Transcode,
     /// Whether a part of a kind that is not taken refuses the request; else the part is left out.

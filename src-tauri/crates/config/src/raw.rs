@@ -231,6 +231,8 @@ layer! {
         "maxInputs" max_inputs: Option<Whole<1, 1024>>,
         /// Most MiB of one clip.
         "maxBytesMb" max_bytes_mb: Option<Whole<1, 1024>>,
+        /// Most seconds of sound in a request; a second takes 25 tokens of the window.
+        "maxSeconds" max_seconds: Option<Whole<1, 36_000>>,
         /// Types taken.
         "allowedMimeTypes" allowed_mime_types: Option<Vec<MimeType>>,
         /// How clips arrive; there is one way.

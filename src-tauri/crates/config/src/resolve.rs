@@ -246,6 +246,7 @@ fn modality_settings(
     published: Option<Vec<crate::Modality>>,
 ) -> Result<Modalities, ConfigError> {
     let transcode = keys.audio.transcode.clone();
+    let max_seconds = need(keys.audio.max_seconds, "modalities.audio.maxSeconds")?;
     Ok(Modalities {
         published,
         text: policy(keys.text, "modalities.text.enabled")?,
@@ -253,6 +254,7 @@ fn modality_settings(
         audio: policy(plain(keys.audio), "modalities.audio.enabled")?,
         video: policy(keys.video, "modalities.video.enabled")?,
         document: policy(keys.document, "modalities.document.enabled")?,
+        max_audio_ms: max_seconds.get() * 1000,
         transcode: Transcode {
             enabled: need(transcode.enabled, "modalities.audio.transcode.enabled")?,
             sample_rate_hz: need(transcode.sample_rate_hz, "modalities.audio.transcode.sampleRateHz")?

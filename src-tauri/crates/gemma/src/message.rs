@@ -59,6 +59,16 @@ impl Message {
         }
     }
 
+    /// What is said, to be changed.
+    pub fn parts_mut(&mut self) -> &mut Vec<Part> {
+        match self {
+            Self::System { parts }
+            | Self::User { parts }
+            | Self::Assistant { parts, .. }
+            | Self::Tool { parts, .. } => parts,
+        }
+    }
+
     /// What is said.
     pub fn parts(&self) -> &[Part] {
         match self {

@@ -14,9 +14,20 @@ pub enum MediaError {
         /// The limit.
         limit_bytes: usize,
     },
-    /// The bytes are no PNG.
-    #[error("image is not a PNG: send it as image/png")]
-    ImageNotPng,
+    /// It is given as an address or a path, which are not followed.
+    #[error(
+        "media is no data URL: nothing else is read, no address is fetched and no file opened; send data:<type>;base64,<data>"
+    )]
+    NotInline,
+    /// The data is not written as it has to be.
+    #[error("media is not valid base64: {what}; send data:<type>;base64,<data>")]
+    NotBase64 {
+        /// What is wrong.
+        what: &'static str,
+    },
+    /// The bytes are no picture that is decoded.
+    #[error("image is no PNG, JPEG or WebP: convert it to one of them")]
+    ImageUnknown,
     /// The header promises more pixels than are decoded.
     #[error("image has {width} x {height} pixels; the limit is {limit_pixels}: scale it down")]
     ImageTooLarge {
@@ -27,16 +38,21 @@ pub enum MediaError {
         /// Most pixels allowed.
         limit_pixels: u64,
     },
-    /// The PNG is cut short or broken.
+    /// The picture is cut short or broken.
     #[error("image is damaged: {what}")]
     ImageDamaged {
         /// The decoder's reason.
         what: String,
     },
-    /// The bytes are no WAV.
-    #[error("audio is not a WAV: send it as audio/wav")]
-    AudioNotWav,
-    /// The WAV is broken.
+    /// The bytes are no sound that is decoded.
+    #[error("audio is no WAV, MP3, M4A, AAC, FLAC or Ogg: convert it to one of them")]
+    AudioUnknown,
+    /// The sound is coded in a way that is not read.
+    #[error(
+        "audio is coded in a way that is not read, such as Opus or HE-AAC: send AAC-LC, MP3, FLAC, Vorbis or WAV"
+    )]
+    AudioCodec,
+    /// The sound is broken.
     #[error("audio is damaged: {what}")]
     AudioDamaged {
         /// What is wrong.
@@ -66,17 +82,19 @@ pub enum MediaError {
     #[error("audio has {channels} channels; up to {limit} are mixed down")]
     AudioChannels {
         /// Channels in the header.
-        channels: u16,
+        channels: usize,
         /// Most channels allowed.
-        limit: u16,
+        limit: usize,
     },
-    /// The sample rate is not the model's.
-    #[error("audio has a sample rate of {rate_hz} Hz: convert it to {wanted_hz} Hz")]
+    /// The sample rate is none of a recording.
+    #[error("audio has a sample rate of {rate_hz} Hz; from {least_hz} to {most_hz} Hz are converted")]
     AudioRate {
         /// Rate in the header.
         rate_hz: u32,
-        /// Rate that is taken.
-        wanted_hz: u32,
+        /// Least rate.
+        least_hz: u32,
+        /// Highest rate.
+        most_hz: u32,
     },
     /// The clip is too short to hear anything in.
     #[error("audio lasts {found_ms} ms; the least is {least_ms} ms")]
@@ -86,8 +104,8 @@ pub enum MediaError {
         /// Least duration.
         least_ms: u64,
     },
-    /// The clip is longer than the model hears.
-    #[error("audio lasts {found_ms} ms; the limit is {limit_ms} ms: cut it into shorter clips")]
+    /// The clip is longer than is taken.
+    #[error("audio lasts {found_ms} ms; the limit is {limit_ms} ms: send less at once")]
     AudioTooLong {
         /// Duration of the clip.
         found_ms: u64,

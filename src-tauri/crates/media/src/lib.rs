@@ -1,26 +1,17 @@
 //! Images and audio of a request, decoded and checked before a worker sees them. No IO: bytes in, pixels or
 //! samples out.
 //!
-//! Limits are applied to what a header promises, before anything of that size is made.
+//! What media is, its bytes decide, not its name. Limits are applied to what a header promises, before anything of
+//! that size is made.
 
 mod audio;
+mod data_url;
 mod error;
 mod image;
-mod wav;
+mod kind;
 
-pub use audio::{MAX_AUDIO_MS, MIN_AUDIO_MS, Pcm16k, SAMPLE_RATE_HZ, decode_audio};
+pub use audio::{MAX_SEGMENT_MS, MIN_AUDIO_MS, SAMPLE_RATE_HZ, Segment, Sound, decode_audio};
+pub use data_url::{Inline, read_base64, read_data_url};
 pub use error::MediaError;
-pub use image::{MAX_PIXELS, Rgb8, decode_image};
-
-/// Most bytes of one encoded image or clip.
-pub const MAX_ENCODED_BYTES: usize = 64 * 1024 * 1024;
-
-fn check_size(bytes: &[u8]) -> Result<(), MediaError> {
-    if bytes.is_empty() {
-        return Err(MediaError::Empty);
-    }
-    if bytes.len() > MAX_ENCODED_BYTES {
-        return Err(MediaError::TooManyBytes { found_bytes: bytes.len(), limit_bytes: MAX_ENCODED_BYTES });
-    }
-    Ok(())
-}
+pub use image::{KEPT_PIXELS, MAX_PIXELS, Rgb8, decode_image};
+pub use kind::{MediaKind, Sense};

@@ -3,12 +3,17 @@
 mod build;
 
 use build::{chunk, extensible, f32s, f64s, format, riff, s16, s32, tone, u8s, wav};
-use hangar_media::{MAX_AUDIO_MS, MediaError, Pcm16k, decode_audio};
+use hangar_media::{MAX_SEGMENT_MS, MediaError, Sound};
 use proptest::prelude::*;
 
 const PCM: u16 = 1;
 const FLOAT: u16 = 3;
 const STREAMED: u32 = u32::MAX;
+const LIMIT_MS: u64 = 60_000;
+
+fn decode_audio(bytes: &[u8]) -> Result<Sound, MediaError> {
+    hangar_media::decode_audio(bytes, LIMIT_MS)
+}
 
 #[test]
 fn every_width_of_sample_gives_the_same_tone() {
@@ -67,10 +72,12 @@ fn base64_holds_little_endian_floats() {
     let mut samples = vec![0.0; 320];
     samples[0] = 1.0;
     samples[1] = -0.5;
-    let clip = decode_audio(&wav(&format(FLOAT, 1, 32), &f32s(&samples))).unwrap();
-    let text = clip.to_base64();
+    let sound = decode_audio(&wav(&format(FLOAT, 1, 32), &f32s(&samples))).unwrap();
+    let [segment] = sound.segments().try_into().unwrap();
+    let text = segment.to_base64();
     assert!(text.starts_with("AACAPwAAAL8AAAAA"), "{}", &text[..16]);
-    assert_eq!(text.len(), (320 * 4usize).div_ceil(3) * 4);
+    assert_eq!(segment.tokens(), 1, "320 samples and as much silence");
+    assert_eq!(text.len(), (640 * 4usize).div_ceil(3) * 4);
 }
 
 #[test]
@@ -128,13 +135,47 @@ fn clip_cut_short_names_both_lengths() {
 }
 
 #[test]
-fn other_rates_are_refused_with_the_cure() {
-    for rate_hz in [8000, 22_050, 44_100, 48_000, u32::MAX] {
+fn other_rates_are_resampled_to_the_sample() {
+    for (rate_hz, frames) in
+        [(8000, 4000), (11_025, 5513), (22_050, 11_025), (44_100, 22_050), (48_000, 24_000), (96_000, 48_000)]
+    {
+        let tone: Vec<f64> = (0..frames)
+            .map(|at| 0.5 * (std::f64::consts::TAU * 440.0 * f64::from(at) / f64::from(rate_hz)).sin())
+            .collect();
+        let mut bytes = wav(&format(PCM, 1, 16), &s16(&tone));
+        bytes[24..28].copy_from_slice(&u32::to_le_bytes(rate_hz));
+        let clip = decode_audio(&bytes).unwrap();
+        let expected = (f64::from(frames) * 16_000.0 / f64::from(rate_hz)).round() as usize;
+        assert_eq!(clip.samples().len(), expected, "{rate_hz}");
+        assert!((rms(&clip) - 0.3535).abs() < 0.004, "{rate_hz}: {}", rms(&clip));
+        // In the middle it is the same tone at the same moment, to a sample.
+        for at in 2000..6000 {
+            let found = f64::from(clip.samples()[at]);
+            let wanted = 0.5 * (std::f64::consts::TAU * 440.0 * at as f64 / 16_000.0).sin();
+            assert!((found - wanted).abs() < 0.09, "{rate_hz} at {at}: {found} is not {wanted}");
+        }
+    }
+}
+
+#[test]
+fn what_is_too_high_to_hear_does_not_come_back_as_something_else() {
+    let high: Vec<f64> = (0..48_000)
+        .map(|at| 0.5 * (std::f64::consts::TAU * 15_000.0 * f64::from(at) / 48_000.0).sin())
+        .collect();
+    let mut bytes = wav(&format(PCM, 1, 16), &s16(&high));
+    bytes[24..28].copy_from_slice(&48_000_u32.to_le_bytes());
+    let clip = decode_audio(&bytes).unwrap();
+    assert!(rms(&clip) < 0.02, "{}", rms(&clip));
+}
+
+#[test]
+fn rates_of_no_recording_are_refused_with_figures() {
+    for rate_hz in [1, 3999, 384_001, u32::MAX] {
         let mut bytes = wav(&format(PCM, 1, 16), &s16(&tone(8000)));
         bytes[24..28].copy_from_slice(&rate_hz.to_le_bytes());
         let error = decode_audio(&bytes).unwrap_err();
-        assert_eq!(error, MediaError::AudioRate { rate_hz, wanted_hz: 16_000 });
-        assert!(error.to_string().contains(&format!("{rate_hz} Hz: convert it to 16000 Hz")));
+        assert_eq!(error, MediaError::AudioRate { rate_hz, least_hz: 4000, most_hz: 384_000 });
+        assert!(error.to_string().contains(&format!("{rate_hz} Hz")));
     }
 }
 
@@ -144,8 +185,12 @@ fn length_limits_are_met_to_the_sample() {
     assert_eq!(clip_of(0), Err(MediaError::AudioTooShort { found_ms: 0, least_ms: 20 }));
     assert_eq!(clip_of(319), Err(MediaError::AudioTooShort { found_ms: 19, least_ms: 20 }));
     assert_eq!(clip_of(320).unwrap().duration_ms(), 20);
-    assert_eq!(clip_of(480_000).unwrap().duration_ms(), MAX_AUDIO_MS);
-    assert_eq!(clip_of(480_001), Err(MediaError::AudioTooLong { found_ms: 30_000, limit_ms: MAX_AUDIO_MS }));
+    assert_eq!(clip_of(480_000).unwrap().segments().len(), 1);
+    assert_eq!(clip_of(480_001).unwrap().segments().len(), 2);
+    assert_eq!(clip_of(480_000).unwrap().duration_ms(), MAX_SEGMENT_MS);
+    assert_eq!(clip_of(960_000).unwrap().duration_ms(), LIMIT_MS);
+    let refusal = MediaError::AudioTooLong { found_ms: 61_000, limit_ms: LIMIT_MS };
+    assert_eq!(clip_of(976_000), Err(refusal));
 }
 
 #[test]
@@ -174,8 +219,8 @@ fn broken_headers_are_refused() {
     let result = decode_audio(&wav(&format(PCM, 9, 16), &samples));
     assert_eq!(result, Err(MediaError::AudioChannels { channels: 9, limit: 8 }));
     assert_eq!(decode_audio(&[]), Err(MediaError::Empty));
-    for bytes in [&b"%PDF-1.4\n"[..], b"RIFF", b"RIFF\0\0\0\0AVI LIST", b"ID3\x04mp3", b"\xFF\xFB\x90\0"] {
-        assert_eq!(decode_audio(bytes), Err(MediaError::AudioNotWav));
+    for bytes in [&b"%PDF-1.4\n"[..], b"RIFF", b"RIFF\0\0\0\0AVI LIST", b"GIF89a"] {
+        assert_eq!(decode_audio(bytes), Err(MediaError::AudioUnknown));
     }
 }
 
@@ -196,7 +241,7 @@ proptest! {
     }
 }
 
-fn rms(clip: &Pcm16k) -> f64 {
+fn rms(clip: &Sound) -> f64 {
     let sum: f64 = clip.samples().iter().map(|sample| f64::from(*sample).powi(2)).sum();
     (sum / clip.samples().len() as f64).sqrt()
 }

@@ -7,6 +7,7 @@ use hangar_config::Settings;
 use tokio::sync::watch;
 
 use crate::flight::Flights;
+use crate::media::Decoder;
 use crate::receipts::Receipts;
 use crate::served::Roster;
 use crate::switch::Switch;
@@ -23,6 +24,8 @@ pub(crate) struct App {
     pub(crate) receipts: Receipts,
     /// Answers under way.
     pub(crate) flights: Flights,
+    /// Decodes pictures and sound.
+    pub(crate) decoder: Decoder,
     /// Turns the service off and on.
     pub(crate) switch: Switch,
     /// What the page shows.

@@ -20,6 +20,8 @@ mod json;
 mod launcher;
 mod listen;
 mod log;
+mod media;
+mod offer;
 mod pace;
 mod panel;
 mod port;

@@ -13,6 +13,7 @@ use tokio::time::Instant;
 
 use crate::error::ApiError;
 use crate::launcher::limits;
+use crate::offer::{Offer, Towers};
 use crate::pace::Pace;
 use crate::tokens::TokenCounter;
 
@@ -48,7 +49,7 @@ pub(crate) struct Served {
 
 #[derive(Debug)]
 struct Shared {
-    profile: Profile,
+    profile: Arc<Profile>,
     workshop: Arc<dyn Workshop>,
     bench: watch::Sender<Option<Bench>>,
     pace: Pace,
@@ -65,6 +66,8 @@ pub(crate) struct Bench {
     pub(crate) tokens: Arc<TokenCounter>,
     /// How this model is told not to think.
     pub(crate) thinking_off: Thinking,
+    /// What its files say it can take in.
+    towers: Option<Towers>,
 }
 
 /// Why a profile cannot answer at all.
@@ -83,6 +86,8 @@ pub(crate) struct Look<'a> {
     pub(crate) profile: &'a Profile,
     /// Its worker.
     pub(crate) snapshot: Arc<Snapshot>,
+    /// What its model can take in.
+    pub(crate) towers: Towers,
     /// Why it cannot answer.
     pub(crate) unavailable: Option<Unavailable>,
 }
@@ -91,7 +96,7 @@ impl Served {
     /// A profile whose worker is made once its model is there: at once, or when it is next looked for.
     pub(crate) fn new(profile: Profile, workshop: Arc<dyn Workshop>) -> Self {
         let shared = Shared {
-            profile,
+            profile: Arc::new(profile),
             workshop,
             bench: watch::Sender::new(None),
             pace: Pace::default(),
@@ -111,6 +116,17 @@ impl Served {
     /// Its own name.
     pub(crate) fn id(&self) -> &str {
         self.shared.profile.id.as_str()
+    }
+
+    /// What it takes in, as far as is known now.
+    pub(crate) fn offer(&self) -> Offer {
+        Offer::new(Arc::clone(&self.shared.profile), self.towers(&self.snapshot()))
+    }
+
+    fn towers(&self, snapshot: &Snapshot) -> Towers {
+        let files = self.known_bench().and_then(|bench| bench.towers);
+        let loaded = snapshot.model.as_ref().map(|model| Towers { image: model.image, audio: model.audio });
+        Towers::known(self.profile(), loaded, files)
     }
 
     /// How long its answers take.
@@ -148,7 +164,8 @@ impl Served {
     fn make(&self, model_dir: PathBuf) -> Bench {
         let worker = self.shared.workshop.worker(self.profile(), &model_dir);
         let thinking_off = thinking_off(ModelTraits::read(&model_dir));
-        Bench { worker, tokens: Arc::new(TokenCounter::new(model_dir)), thinking_off }
+        let towers = Towers::read(&model_dir);
+        Bench { worker, tokens: Arc::new(TokenCounter::new(model_dir)), thinking_off, towers }
     }
 
     /// Worker and counter where they were made before.
@@ -175,7 +192,8 @@ impl Served {
             Some(_) => None,
             None => self.recently_missed().or_else(|| self.bench().err()),
         };
-        Look { profile: self.profile(), snapshot: self.snapshot(), unavailable }
+        let snapshot = self.snapshot();
+        Look { profile: self.profile(), towers: self.towers(&snapshot), snapshot, unavailable }
     }
 
     fn recently_missed(&self) -> Option<Unavailable> {

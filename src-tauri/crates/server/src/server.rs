@@ -21,6 +21,7 @@ use crate::flight::{Door, Flights};
 use crate::guard::{Policy, guard};
 use crate::listen::Doorway;
 use crate::log::log;
+use crate::media::Decoder;
 use crate::panel::Panel;
 use crate::receipts::Receipts;
 use crate::routes::{self, admin, events, metrics, nothing_here, page, receipts, state};
@@ -192,6 +193,7 @@ impl ServerBuilder {
             roster,
             receipts: Receipts::default(),
             flights,
+            decoder: Decoder::default(),
             port: self.port,
             started_at,
             still_here_after: self.still_here_after,

@@ -11,6 +11,9 @@ use serde::Deserialize;
 use super::quiet;
 use crate::failure::Failure;
 
+/// Longer sound than this is no quick check.
+const LONGEST_SOUND_MS: u64 = 120_000;
+
 /// One question with the answer it must get.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Canary {
@@ -138,7 +141,7 @@ fn render(folder: &Path, file: &Path, written: Written) -> Result<Canary, Failur
     for message in written.messages {
         let mut parts = Vec::with_capacity(message.parts.len());
         for part in message.parts {
-            parts.push(read_part(folder, part, &mut media)?);
+            parts.extend(read_part(folder, part, &mut media)?);
         }
         let calls = message.calls.into_iter().map(|call| PastCall {
             id: None,
@@ -171,20 +174,21 @@ fn render(folder: &Path, file: &Path, written: Written) -> Result<Canary, Failur
     Ok(Canary { name: written.name, prompt, expected: written.expected })
 }
 
-fn read_part(folder: &Path, part: WrittenPart, media: &mut Vec<Media>) -> Result<Part, Failure> {
-    let next = u32::try_from(media.len()).unwrap_or(u32::MAX);
+fn read_part(folder: &Path, part: WrittenPart, media: &mut Vec<Media>) -> Result<Vec<Part>, Failure> {
+    let next = |media: &[Media]| u32::try_from(media.len()).unwrap_or(u32::MAX);
     let open = |name: &str| {
         let path = folder.join(name);
         std::fs::read(&path).map_err(at("read", &path)).map(|bytes| (path, bytes))
     };
     match part {
-        WrittenPart::Text(text) => Ok(Part::Text(text)),
+        WrittenPart::Text(text) => Ok(vec![Part::Text(text)]),
         WrittenPart::Image(name) => {
             let (path, bytes) = open(&name)?;
             let image = decode_image(&bytes).map_err(wrong(&path))?;
             let (width, height) = (image.width(), image.height());
+            let part = Part::Image(next(media));
             media.push(Media::Rgb8 { width, height, data_base64: image.to_base64() });
-            Ok(Part::Image(next))
+            Ok(vec![part])
         }
         WrittenPart::Audio(sound) => {
             let (name, quiet_s) = match sound {
@@ -198,9 +202,13 @@ fn read_part(folder: &Path, part: WrittenPart, media: &mut Vec<Media>) -> Result
                 quiet::before(&bytes, quiet_s)
                     .ok_or_else(|| wrong(&path)("silence goes before 16-bit mono WAV at 16 kHz only"))?
             };
-            let audio = decode_audio(&bytes).map_err(wrong(&path))?;
-            media.push(Media::Pcm16k { data_base64: audio.to_base64() });
-            Ok(Part::Audio(next))
+            let sound = decode_audio(&bytes, LONGEST_SOUND_MS).map_err(wrong(&path))?;
+            let mut parts = Vec::new();
+            for segment in sound.segments() {
+                parts.push(Part::Audio(next(media)));
+                media.push(Media::Pcm16k { data_base64: segment.to_base64() });
+            }
+            Ok(parts)
         }
     }
 }

@@ -10,13 +10,24 @@ mod error {
     pub(crate) enum ApiError {
         BadRequest { param: Option<String>, what: String },
         UnsupportedRequest { param: String, cure: String },
-        UnsupportedModality { param: String, modality: &'static str },
+        UnsupportedModality { param: String, modality: &'static str, model: String },
+        Media { param: String, error: hangar_media::MediaError },
+        UnsupportedMediaType { param: String, found: String, allowed: String },
         Internal,
     }
 }
 
 #[path = "../../../server/src/json/mod.rs"]
 mod json;
+
+#[path = "../../../server/src/offer.rs"]
+mod offer;
+
+#[path = "../../../server/src/media"]
+mod media {
+    mod found;
+    pub(crate) use found::{Basket, Found};
+}
 
 #[path = "../../../server/src/chat"]
 mod chat {

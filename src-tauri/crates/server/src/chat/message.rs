@@ -1,25 +1,27 @@
 //! Messages of a chat request.
 
+use hangar_config::Modality;
 use hangar_gemma::{Message, Part, PastCall, Role};
 
 use super::past;
 use crate::error::ApiError;
 use crate::json::Field;
+use crate::media::Basket;
 
 const ROLES: &str = "one of system, developer, user, assistant, tool";
 const CONTENT: &str = "a string, a content part or an array of content parts";
 
 /// Reads all messages.
-pub(crate) fn read_all(field: &Field<'_>) -> Result<Vec<Message>, ApiError> {
+pub(crate) fn read_all(field: &Field<'_>, basket: &mut Basket<'_>) -> Result<Vec<Message>, ApiError> {
     let items = field.items("an array of messages")?;
     if items.is_empty() {
         let what = "messages is empty: send at least one message.".to_owned();
         return Err(ApiError::BadRequest { param: Some(field.path().to_owned()), what });
     }
-    items.iter().map(read_one).collect()
+    items.iter().map(|item| read_one(item, basket)).collect()
 }
 
-fn read_one(field: &Field<'_>) -> Result<Message, ApiError> {
+fn read_one(field: &Field<'_>, basket: &mut Basket<'_>) -> Result<Message, ApiError> {
     field.object("a message")?;
     let role = read_role(&field.require("role", ROLES)?)?;
     if let Some(call) = field.get("function_call") {
@@ -27,7 +29,7 @@ fn read_one(field: &Field<'_>) -> Result<Message, ApiError> {
     }
     let mut calls = Vec::new();
     let parts = match field.get("content") {
-        Some(content) => read_content(&content, role, &mut calls)?,
+        Some(content) => read_content(&content, role, &mut calls, basket)?,
         None if matches!(role, Role::Assistant | Role::Tool) => Vec::new(),
         None => {
             return Err(field.require("content", CONTENT).err().unwrap_or(ApiError::Internal));
@@ -70,13 +72,18 @@ fn read_reasoning(field: &Field<'_>) -> Result<String, ApiError> {
     sent.map_or(Ok(String::new()), |reasoning| reasoning.text("a string").map(str::to_owned))
 }
 
-fn read_content(content: &Field<'_>, role: Role, calls: &mut Vec<PastCall>) -> Result<Vec<Part>, ApiError> {
+fn read_content(
+    content: &Field<'_>,
+    role: Role,
+    calls: &mut Vec<PastCall>,
+    basket: &mut Basket<'_>,
+) -> Result<Vec<Part>, ApiError> {
     match content.value() {
         serde_json::Value::String(text) => Ok(vec![Part::Text(text.clone())]),
-        serde_json::Value::Object(_) => Ok(read_part(content, role, calls)?.into_iter().collect()),
+        serde_json::Value::Object(_) => Ok(read_part(content, role, calls, basket)?.into_iter().collect()),
         serde_json::Value::Array(_) => {
             let parts = content.items(CONTENT)?;
-            parts.iter().filter_map(|part| read_part(part, role, calls).transpose()).collect()
+            parts.iter().filter_map(|part| read_part(part, role, calls, basket).transpose()).collect()
         }
         serde_json::Value::Null | serde_json::Value::Bool(_) | serde_json::Value::Number(_) => {
             Err(content.unlike(CONTENT))
@@ -86,7 +93,12 @@ fn read_content(content: &Field<'_>, role: Role, calls: &mut Vec<PastCall>) -> R
 
 /// Reads one part; thinking of an earlier answer is dropped, as the model's own template drops it, and calls of
 /// an earlier answer are set aside.
-fn read_part(part: &Field<'_>, role: Role, calls: &mut Vec<PastCall>) -> Result<Option<Part>, ApiError> {
+fn read_part(
+    part: &Field<'_>,
+    role: Role,
+    calls: &mut Vec<PastCall>,
+    basket: &mut Basket<'_>,
+) -> Result<Option<Part>, ApiError> {
     part.object("a content part")?;
     let kind = part.require("type", "the kind of the part, such as text")?;
     match kind.text("the kind of the part, such as text")? {
@@ -98,14 +110,10 @@ fn read_part(part: &Field<'_>, role: Role, calls: &mut Vec<PastCall>) -> Result<
             calls.push(past::read_call_part(part)?);
             Ok(None)
         }
-        "image" | "image_url" | "input_image" => Err(refused(part, "image")),
-        "audio" | "audio_url" | "input_audio" => Err(refused(part, "audio")),
-        "video" | "video_url" | "input_video" => Err(refused(part, "video")),
-        "file" | "input_file" | "document" => Err(refused(part, "document")),
+        "image" | "image_url" | "input_image" => basket.read(part, Modality::Image).map(Some),
+        "audio" | "audio_url" | "input_audio" => basket.read(part, Modality::Audio).map(Some),
+        "video" | "video_url" | "input_video" => basket.read(part, Modality::Video).map(Some),
+        "file" | "input_file" | "document" => basket.read(part, Modality::Document).map(Some),
         _ => Err(kind.unsupported("send parts of type text")),
     }
-}
-
-fn refused(part: &Field<'_>, modality: &'static str) -> ApiError {
-    ApiError::UnsupportedModality { param: part.path().to_owned(), modality }
 }

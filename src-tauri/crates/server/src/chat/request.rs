@@ -9,12 +9,18 @@ use super::thinking::{self, Asked};
 use super::{harmless, message, past, sampling, tools};
 use crate::error::ApiError;
 use crate::json::Field;
+use crate::media::{Basket, Found};
+use crate::offer::Offer;
 
 /// What a client asked for, complete with defaults.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ChatRequest {
-    /// The conversation, never empty.
+    /// The conversation, never empty; media parts point into `media`.
     pub(crate) messages: Vec<Message>,
+    /// Its media, not yet decoded.
+    pub(crate) media: Vec<Found>,
+    /// Parts that were left out because their kind is not taken.
+    pub(crate) omitted_parts: u32,
     /// The tools, and which of them may be called.
     pub(crate) gate: Gate,
     /// Whether the model thinks, and whether that is sent.
@@ -64,12 +70,14 @@ pub(crate) fn wants_stream(body: &Value) -> bool {
 ///
 /// # Errors
 /// [`ApiError`] names the field and what was expected there.
-pub(crate) fn read(body: &Value, profile: &Profile) -> Result<ChatRequest, ApiError> {
+pub(crate) fn read(body: &Value, offer: &Offer) -> Result<ChatRequest, ApiError> {
     let root = Field::root(body);
     root.object("a JSON object")?;
+    let profile = &offer.profile;
+    let mut basket = Basket::new(offer);
     let messages = root.require("messages", "an array of messages")?;
     past::check_size(&messages)?;
-    let messages = message::read_all(&messages)?;
+    let messages = message::read_all(&messages, &mut basket)?;
     harmless::check(&root)?;
     let stream = root.get("stream").map_or(Ok(false), |field| field.flag())?;
     let include_usage = match root.get("stream_options") {
@@ -81,6 +89,8 @@ pub(crate) fn read(body: &Value, profile: &Profile) -> Result<ChatRequest, ApiEr
     };
     Ok(ChatRequest {
         messages,
+        media: basket.found,
+        omitted_parts: basket.omitted,
         gate: tools::read(&root)?,
         thinking: thinking::read(&root)?,
         stream,

@@ -4,21 +4,27 @@ use axum::Extension;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use hangar_gemma::{Answer, CallIds, Conversation, Opening, Rendered, Thinking, ToolChoice};
-use hangar_protocol::{Group, Prompt, Sampling, Segment, Thought};
+use hangar_protocol::{Group, Media, Prompt, Sampling, Segment, Thought};
 use hangar_supervisor::Job;
+use serde_json::Value;
 
 use super::hearing::Hearing;
 use super::request::{self, ChatRequest, TokenLimit};
 use super::room::answer_tokens;
 use super::talk::Talk;
 use super::tools;
+use super::wire::Intake;
 use crate::app::App;
 use crate::error::ApiError;
 use crate::ident::{self, RequestIdent};
+use crate::offer::Offer;
 use crate::receipts::Draft;
 use crate::routes::CHAT;
 use crate::tokens::PromptSize;
 use crate::{body, json};
+
+/// Up to so many bytes a request is read without a thread of its own.
+const READ_AT_ONCE_BYTES: usize = 1024 * 1024;
 
 /// Answers one request, whole or as a stream; whatever becomes of it, its receipt is kept.
 pub(crate) async fn complete(
@@ -46,17 +52,21 @@ async fn admit(app: &App, request: Request, draft: &mut Draft) -> Result<(ChatRe
     // Only now is there an answer to wait for: a body that never ends must not hold up the service's end.
     let flight = app.flights.begin()?;
     let value = json::parse(&bytes)?;
+    let content_bytes = bytes.len();
     drop(bytes);
     let served = app.roster.find(request::model(&value)?)?;
     let profile = served.profile();
     draft.asks(served.id(), &profile.model_id, request::wants_stream(&value));
-    let wanted = request::read(&value, profile)?;
-    drop(value);
+    let mut wanted = read(value, content_bytes, served.offer()).await?;
     let bench = served.bench().map_err(|why| why.error(profile))?;
+    let found = std::mem::take(&mut wanted.media);
+    let decoded = app.decoder.decode(found, profile.modalities.max_audio_ms).await?;
+    decoded.place(&mut wanted.messages);
+    let intake = Intake { audio_tokens: decoded.audio_tokens, omitted_parts: wanted.omitted_parts };
     let rendered = render(&wanted, bench.thinking_off)?;
     draft.spells(rendered.lookalikes);
     let opening = rendered.opening;
-    let prompt = written(rendered);
+    let prompt = written(rendered, decoded.media);
     let (TokenLimit::Named(most) | TokenLimit::Default(most)) = wanted.limit;
     let window_tokens = profile.context_window_tokens;
     let (prompt, size) = bench.tokens.measure(prompt, window_tokens, most).await;
@@ -78,8 +88,17 @@ async fn admit(app: &App, request: Request, draft: &mut Draft) -> Result<(ChatRe
         scored: wanted.sampling.logprobs.is_some(),
         ..Hearing::default()
     };
-    let talk = Talk::new(served.clone(), flight, reply, hears, prompt_tokens, app.still_here_after);
+    let talk = Talk::new(served.clone(), flight, reply, hears, intake, prompt_tokens, app.still_here_after);
     Ok((wanted, talk))
+}
+
+/// Reads the request; a large one on a thread that may take its time over the base64 in it.
+async fn read(value: Value, content_bytes: usize, offer: Offer) -> Result<ChatRequest, ApiError> {
+    if content_bytes <= READ_AT_ONCE_BYTES {
+        return request::read(&value, &offer);
+    }
+    let reading = tokio::task::spawn_blocking(move || request::read(&value, &offer));
+    reading.await.map_err(|_| ApiError::Internal)?
 }
 
 fn render(wanted: &ChatRequest, thinking_off: Thinking) -> Result<Rendered, ApiError> {
@@ -101,12 +120,12 @@ fn sampling(wanted: &ChatRequest, opening: Opening) -> Sampling {
     sampling
 }
 
-fn written(rendered: Rendered) -> Prompt {
+fn written(rendered: Rendered, media: Vec<Media>) -> Prompt {
     let groups = rendered
         .groups
         .into_iter()
         .map(|group| Group { segments: group.segments.into_iter().map(segment).collect() });
-    Prompt { groups: groups.collect(), media: Vec::new() }
+    Prompt { groups: groups.collect(), media }
 }
 
 fn segment(segment: hangar_gemma::Segment) -> Segment {

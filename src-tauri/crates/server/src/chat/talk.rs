@@ -31,6 +31,8 @@ pub(crate) struct Talk {
     /// What comes after what was held back until the end.
     next: Option<Turn>,
     start: Option<Start>,
+    /// What was taken in besides text.
+    intake: wire::Intake,
     /// How far it is, until there is text.
     still: Option<Still>,
     /// The service does not end before this does.
@@ -51,6 +53,7 @@ impl Talk {
         flight: Flight,
         reply: Reply,
         hears: Hearing,
+        intake: wire::Intake,
         prompt_tokens: Option<u64>,
         still_here_after: Duration,
     ) -> Self {
@@ -61,7 +64,18 @@ impl Talk {
             scored: hears.scored,
         };
         let still = Some(Still::new(prompt_tokens));
-        Self { served, envelope, still_here_after, reply, hears, next: None, start: None, still, flight }
+        Self {
+            served,
+            envelope,
+            still_here_after,
+            reply,
+            hears,
+            next: None,
+            start: None,
+            intake,
+            still,
+            flight,
+        }
     }
 
     /// The whole answer, once it is there.
@@ -199,8 +213,8 @@ impl Talk {
             return self.broken(&DispatchError::Fault(WorkerFault::Engine { what }), Some(ran_on));
         };
         let total_ms = draft.elapsed_ms();
-        let Some(ending) = Ending::new(start, finished, answer.finish, self.hears.reasoning_tokens, total_ms)
-        else {
+        let thought = self.hears.reasoning_tokens;
+        let Some(ending) = Ending::new(start, finished, answer.finish, self.intake, thought, total_ms) else {
             return self.broken(&DispatchError::Cancelled, Some(ran_on));
         };
         draft.answered(ending.finish_reason);

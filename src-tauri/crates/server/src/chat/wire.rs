@@ -53,6 +53,16 @@ pub(crate) struct Usage {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 struct PromptDetails {
     cached_tokens: u32,
+    audio_tokens: u32,
+}
+
+/// What was taken in besides text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Intake {
+    /// Tokens that sound takes.
+    pub(crate) audio_tokens: u32,
+    /// Parts that were left out because their kind is not taken.
+    pub(crate) omitted_parts: u32,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -69,6 +79,7 @@ pub(crate) struct Metrics {
     generation_ms: f64,
     total_ms: f64,
     cached_tokens: u32,
+    omitted_parts: u32,
     kv_cache: Option<()>,
     memory: Memory,
     /// What of the request was let go, a sentence each.
@@ -82,6 +93,7 @@ impl Ending {
         start: Start,
         finished: &Finished,
         finish: Finish,
+        intake: Intake,
         reasoning_tokens: u32,
         total_ms: f64,
     ) -> Option<Self> {
@@ -99,7 +111,10 @@ impl Ending {
                 prompt_tokens: tokens.prompt_tokens,
                 completion_tokens: tokens.completion_tokens,
                 total_tokens: tokens.prompt_tokens.saturating_add(tokens.completion_tokens),
-                prompt_tokens_details: PromptDetails { cached_tokens: tokens.cached_tokens },
+                prompt_tokens_details: PromptDetails {
+                    cached_tokens: tokens.cached_tokens,
+                    audio_tokens: intake.audio_tokens,
+                },
                 completion_tokens_details: CompletionDetails {
                     reasoning_tokens: reasoning_tokens.min(tokens.completion_tokens),
                 },
@@ -111,6 +126,7 @@ impl Ending {
                 generation_ms: rounded(finished.timings.generation_ms),
                 total_ms: rounded(total_ms),
                 cached_tokens: tokens.cached_tokens,
+                omitted_parts: intake.omitted_parts,
                 kv_cache: None,
                 memory: Memory::of(finished.memory),
                 warnings: finished.warnings.clone(),

@@ -7,6 +7,7 @@ mod dispatch;
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use hangar_media::MediaError;
 use serde::Serialize;
 
 pub use code::ErrorCode;
@@ -108,13 +109,36 @@ pub enum ApiError {
         /// The limit in force.
         limit_bytes: usize,
     },
-    /// A modality that is not offered.
-    #[error("{param} holds {modality}, which is not offered here. Send text.")]
+    /// A modality that is switched off, or that the model has no sense for.
+    #[error(
+        "{param} holds {modality}, which {model} does not take here. Leave it out, or ask for a model that takes it: \
+         GET /v1/models lists what each does."
+    )]
     UnsupportedModality {
         /// Path of the part.
         param: String,
         /// The modality.
         modality: &'static str,
+        /// The model.
+        model: String,
+    },
+    /// A picture or sound that cannot be used.
+    #[error("{param}: {error}.")]
+    Media {
+        /// Path of the field.
+        param: String,
+        /// Why.
+        error: MediaError,
+    },
+    /// A type of picture or sound that is not allowed.
+    #[error("{param} is {found}, which is not taken here. Send one of: {allowed}.")]
+    UnsupportedMediaType {
+        /// Path of the field.
+        param: String,
+        /// What it is, or is called where it cannot be told.
+        found: String,
+        /// The types that are allowed.
+        allowed: String,
     },
     /// A profile whose backend this build does not have.
     #[error("{model} needs the backend {backend}, which is not there yet. Ask for another model.")]
@@ -199,6 +223,8 @@ impl ApiError {
             Self::QueueFull { .. } => ErrorCode::QueueFull,
             Self::PayloadTooLarge { .. } => ErrorCode::PayloadTooLarge,
             Self::UnsupportedModality { .. } => ErrorCode::UnsupportedModality,
+            Self::Media { error, .. } => media_code(error),
+            Self::UnsupportedMediaType { .. } => ErrorCode::UnsupportedMediaType,
             Self::UnsupportedBackend { .. } => ErrorCode::UnsupportedBackend,
             Self::Internal => ErrorCode::InternalError,
             Self::WorkerFailed { .. } => ErrorCode::WorkerFailed,
@@ -239,7 +265,10 @@ impl ApiError {
     pub(crate) fn param(&self) -> Option<&str> {
         match self {
             Self::BadRequest { param, .. } => param.as_deref(),
-            Self::UnsupportedRequest { param, .. } | Self::UnsupportedModality { param, .. } => Some(param),
+            Self::UnsupportedRequest { param, .. }
+            | Self::UnsupportedModality { param, .. }
+            | Self::Media { param, .. }
+            | Self::UnsupportedMediaType { param, .. } => Some(param),
             Self::ModelNotFound { .. } | Self::UnsupportedBackend { .. } => Some("model"),
             Self::ContextLengthExceeded { .. } => Some("messages"),
             Self::Forbidden(refusal) => refusal.header(),
@@ -280,6 +309,8 @@ impl ApiError {
             | Self::MethodNotFound { .. }
             | Self::PayloadTooLarge { .. }
             | Self::UnsupportedModality { .. }
+            | Self::Media { .. }
+            | Self::UnsupportedMediaType { .. }
             | Self::UnsupportedBackend { .. }
             | Self::Internal
             | Self::WorkerFailed { .. }
@@ -287,6 +318,28 @@ impl ApiError {
             | Self::RuntimeUnverified { .. }
             | Self::Timeout { .. } => None,
         }
+    }
+}
+
+/// What is wrong with the way media came is a bad request; what is wrong with the media has types of its own.
+fn media_code(error: &MediaError) -> ErrorCode {
+    match error {
+        MediaError::Empty
+        | MediaError::TooManyBytes { .. }
+        | MediaError::NotInline
+        | MediaError::NotBase64 { .. } => ErrorCode::BadRequest,
+        MediaError::ImageUnknown | MediaError::ImageTooLarge { .. } | MediaError::ImageDamaged { .. } => {
+            ErrorCode::InvalidImage
+        }
+        MediaError::AudioTooLong { .. } => ErrorCode::AudioTooLong,
+        MediaError::AudioUnknown
+        | MediaError::AudioCodec
+        | MediaError::AudioDamaged { .. }
+        | MediaError::AudioCutShort { .. }
+        | MediaError::AudioCoding { .. }
+        | MediaError::AudioChannels { .. }
+        | MediaError::AudioRate { .. }
+        | MediaError::AudioTooShort { .. } => ErrorCode::InvalidAudio,
     }
 }
 

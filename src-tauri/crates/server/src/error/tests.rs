@@ -22,7 +22,26 @@ fn one_of_each() -> Vec<ApiError> {
         ApiError::QueueFull { depth: 4, retry_after_s: 500, as_429: false },
         ApiError::QueueFull { depth: 4, retry_after_s: 9, as_429: true },
         ApiError::PayloadTooLarge { limit_bytes: 1024 },
-        ApiError::UnsupportedModality { param: "messages[0].content[1]".into(), modality: "image" },
+        ApiError::UnsupportedModality {
+            param: "messages[0].content[1]".into(),
+            modality: "image",
+            model: "gemma-4-pocket".into(),
+        },
+        ApiError::Media {
+            param: "messages[0].content[1].image_url.url".into(),
+            error: MediaError::ImageTooLarge { width: 20_000, height: 20_000, limit_pixels: 50_000_000 },
+        },
+        ApiError::Media {
+            param: "messages[0].content[1].input_audio.data".into(),
+            error: MediaError::AudioTooLong { found_ms: 900_000, limit_ms: 600_000 },
+        },
+        ApiError::Media { param: "file".into(), error: MediaError::NotInline },
+        ApiError::Media { param: "file".into(), error: MediaError::AudioUnknown },
+        ApiError::UnsupportedMediaType {
+            param: "file".into(),
+            found: "image/gif".into(),
+            allowed: "image/png, image/jpeg".into(),
+        },
         ApiError::Internal,
         ApiError::WorkerFailed { what: "model file a is missing".into(), cure: "Restart it".into() },
         ApiError::WorkerCrashed { what: "signal 9".into() },

@@ -1,15 +1,17 @@
 //! How many tokens a rendered prompt has, counted without a worker and before one is loaded.
 
 mod encoder;
+mod senses;
 mod vocabulary;
 mod words;
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use hangar_protocol::{Prompt, Segment};
 use tokio::sync::{Mutex, Semaphore};
 
+use senses::Sight;
 use vocabulary::Vocabulary;
 
 /// A prompt is counted whole up to this many windows; beyond it a lower bound has to do.
@@ -33,6 +35,8 @@ pub(crate) enum PromptSize {
 pub(crate) struct TokenCounter {
     model_dir: PathBuf,
     vocabulary: Mutex<Option<Arc<Vocabulary>>>,
+    /// How its processor cuts pictures up.
+    sight: OnceLock<Sight>,
     /// Counting takes a processor, so one prompt is counted at a time.
     turn: Arc<Semaphore>,
 }
@@ -40,7 +44,12 @@ pub(crate) struct TokenCounter {
 impl TokenCounter {
     /// A counter for the model in this folder.
     pub(crate) fn new(model_dir: PathBuf) -> Self {
-        Self { model_dir, vocabulary: Mutex::new(None), turn: Arc::new(Semaphore::new(1)) }
+        Self {
+            model_dir,
+            vocabulary: Mutex::new(None),
+            sight: OnceLock::new(),
+            turn: Arc::new(Semaphore::new(1)),
+        }
     }
 
     /// Measures a prompt that is to leave `answer_tokens` of a window; gives it back with its size.
@@ -50,7 +59,9 @@ impl TokenCounter {
         window_tokens: u32,
         answer_tokens: u32,
     ) -> (Prompt, PromptSize) {
-        let Some(most) = most_tokens(&prompt) else { return (prompt, PromptSize::Unknown) };
+        let has_image = segments(&prompt).any(|segment| matches!(segment, Segment::Image { .. }));
+        let sight = has_image.then(|| *self.sight.get_or_init(|| Sight::read(&self.model_dir)));
+        let most = most_tokens(&prompt, sight);
         if most.saturating_add(u64::from(answer_tokens)) <= u64::from(window_tokens) {
             return (prompt, PromptSize::AtMost(most));
         }
@@ -61,7 +72,7 @@ impl TokenCounter {
         let prompt = Arc::new(prompt);
         let counted = Arc::clone(&prompt);
         let counting = tokio::task::spawn_blocking(move || {
-            let size = count(&vocabulary, &counted, u64::from(window_tokens) * COUNTED_WINDOWS);
+            let size = count(&vocabulary, &counted, sight, u64::from(window_tokens) * COUNTED_WINDOWS);
             drop((turn, counted));
             size
         });
@@ -86,23 +97,27 @@ impl TokenCounter {
     }
 }
 
-/// Every token of text is at least a byte of it, a written space at most three; none where media are in it.
-fn most_tokens(prompt: &Prompt) -> Option<u64> {
-    segments(prompt).try_fold(0_u64, |sum, segment| {
+/// Every token of text is at least a byte of it, a written space at most three.
+fn most_tokens(prompt: &Prompt, sight: Option<Sight>) -> u64 {
+    segments(prompt).fold(0_u64, |sum, segment| {
         let most = match segment {
-            Segment::Text { text } => text.len() + 2 * text.bytes().filter(|byte| *byte == b' ').count(),
+            Segment::Text { text } => {
+                let bytes = text.len() + 2 * text.bytes().filter(|byte| *byte == b' ').count();
+                u64::try_from(bytes).unwrap_or(u64::MAX)
+            }
             Segment::Control { .. } => 1,
-            Segment::Image { .. } | Segment::Audio { .. } => return None,
+            Segment::Image { media } | Segment::Audio { media } => sensed(prompt, *media, sight),
         };
-        Some(sum.saturating_add(u64::try_from(most).unwrap_or(u64::MAX)))
+        sum.saturating_add(most)
     })
 }
 
 /// The exact count up to `enough`, beyond it a lower bound; none where the library fails.
-fn count(vocabulary: &Vocabulary, prompt: &Prompt, enough: u64) -> Option<PromptSize> {
+fn count(vocabulary: &Vocabulary, prompt: &Prompt, sight: Option<Sight>, enough: u64) -> Option<PromptSize> {
     let least = |segment: &Segment| match segment {
         Segment::Text { text } => vocabulary.least_tokens(text),
-        Segment::Control { .. } | Segment::Image { .. } | Segment::Audio { .. } => 1,
+        Segment::Control { .. } => 1,
+        Segment::Image { media } | Segment::Audio { media } => sensed(prompt, *media, sight),
     };
     let mut rest: u64 = segments(prompt).map(least).sum();
     let mut counted = 0_u64;
@@ -113,10 +128,16 @@ fn count(vocabulary: &Vocabulary, prompt: &Prompt, enough: u64) -> Option<Prompt
         rest -= least(segment);
         counted += match segment {
             Segment::Text { text } => vocabulary.count(text, enough.saturating_sub(counted + rest))?,
-            Segment::Control { .. } | Segment::Image { .. } | Segment::Audio { .. } => 1,
+            Segment::Control { .. } => 1,
+            Segment::Image { media } | Segment::Audio { media } => sensed(prompt, *media, sight),
         };
     }
     Some(if counted > enough { PromptSize::AtLeast(counted) } else { PromptSize::Exactly(counted) })
+}
+
+fn sensed(prompt: &Prompt, media: u32, sight: Option<Sight>) -> u64 {
+    let media = usize::try_from(media).ok().and_then(|index| prompt.media.get(index));
+    senses::tokens(media, sight)
 }
 
 fn segments(prompt: &Prompt) -> impl Iterator<Item = &Segment> {

@@ -133,7 +133,7 @@ proptest! {
         let whole = vocabulary.whole(&text).unwrap();
         prop_assert_eq!(vocabulary.count(&text, u64::MAX).unwrap(), whole);
         prop_assert!(vocabulary.least_tokens(&text) <= whole);
-        let most = most_tokens(&prompt(vec![Segment::Text { text }])).unwrap();
+        let most = most_tokens(&prompt(vec![Segment::Text { text }]), None);
         prop_assert!(whole <= most);
     }
 }

@@ -22,25 +22,16 @@ struct Vision {
 }
 
 impl Modalities {
-    /// What the model has towers for is known once it was loaded; before, what it was published with.
+    /// What the model has towers for is known once it was loaded, or from its files; before, what it was published
+    /// with.
     pub(crate) fn look(look: &Look<'_>) -> Self {
         let settings = &look.profile.modalities;
-        let supports = |modality| match (&look.snapshot.model, modality) {
-            (_, Modality::Text) => true,
-            (Some(model), Modality::Image) => model.image,
-            (Some(model), Modality::Audio) => model.audio,
-            (None, Modality::Image | Modality::Audio) => {
-                settings.published.as_ref().is_some_and(|published| published.contains(&modality))
-            }
-            (_, Modality::Video | Modality::Document) => false,
-        };
-        // Parts of other kinds are refused by chat.
-        let is_offered = |modality| modality == Modality::Text;
+        let supports = |modality| look.towers.support(modality);
         let words = |takes: &dyn Fn(Modality) -> bool| {
             Modality::ALL.into_iter().filter(|modality| takes(*modality)).map(Modality::word).collect()
         };
         let configured = |modality| settings.policy(modality).enabled;
-        let effective = |modality| configured(modality) && supports(modality) && is_offered(modality);
+        let effective = |modality| configured(modality) && supports(modality);
         Self {
             configured: words(&configured),
             backend_supported: words(&supports),

@@ -10,6 +10,7 @@ use hangar_config::{Profile, Settings};
 use hangar_supervisor::Snapshot;
 
 use super::*;
+use crate::offer::Towers;
 use crate::served::{NoModel, Unavailable};
 
 fn settings() -> Settings {
@@ -21,7 +22,9 @@ fn settings() -> Settings {
 }
 
 fn look(profile: &Profile, snapshot: Snapshot) -> Look<'_> {
-    Look { profile, snapshot: std::sync::Arc::new(snapshot), unavailable: None }
+    let loaded = snapshot.model.as_ref().map(|model| Towers { image: model.image, audio: model.audio });
+    let towers = Towers::known(profile, loaded, None);
+    Look { profile, snapshot: std::sync::Arc::new(snapshot), towers, unavailable: None }
 }
 
 /// Two profiles: the default as it is seen, and one whose model is not there.

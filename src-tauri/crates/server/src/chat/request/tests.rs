@@ -1,35 +1,40 @@
 //! What a chat request must hold, and what it is refused for.
 
+use std::sync::Arc;
+
 use hangar_config::Home;
 use hangar_gemma::{Message, Part, Role};
 use hangar_protocol::Grammar;
 use serde_json::json;
 
 use super::*;
+use crate::offer::Towers;
 
 mod corpus;
 mod fuzzed;
+mod media;
 mod tools;
 
-fn profile() -> Profile {
+fn offer() -> Offer {
     let folder = "/nowhere".to_owned();
     let home = Home::from_environment(|name| (name == "HANGAR_HOME").then(|| folder.clone())).unwrap();
     let mut profile = hangar_config::built_in(&home).unwrap().profiles.default_profile().clone();
     profile.context_window_tokens = 4096;
     profile.sampling.temperature = 0.25;
     profile.sampling.top_p = 0.5;
-    profile
+    let towers = Towers { image: true, audio: true };
+    Offer::new(Arc::new(profile), towers)
 }
 
 fn with(fields: Value) -> Result<ChatRequest, ApiError> {
     let mut body = json!({"messages": [{"role": "user", "content": "hi"}]});
     body.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
     model(&body)?;
-    read(&body, &profile())
+    read(&body, &offer())
 }
 
 fn messages(list: Value) -> Result<Vec<Message>, ApiError> {
-    read(&json!({"messages": list}), &profile()).map(|request| request.messages)
+    read(&json!({"messages": list}), &offer()).map(|request| request.messages)
 }
 
 fn refused(result: Result<impl std::fmt::Debug, ApiError>) -> (u16, &'static str, Option<String>) {
@@ -181,14 +186,14 @@ fn a_tiny_nucleus_does_not_become_zero() {
 #[test]
 fn a_body_that_is_no_object_is_refused() {
     for body in [json!([]), json!("x"), json!(1), json!(null)] {
-        assert_eq!(refused(read(&body, &profile())), (400, "bad_request", None));
+        assert_eq!(refused(read(&body, &offer())), (400, "bad_request", None));
     }
 }
 
 #[test]
 fn messages_must_be_there_be_an_array_and_hold_one() {
     for body in [json!({}), json!({"messages": null}), json!({"messages": "hi"}), json!({"messages": []})] {
-        assert_eq!(refused(read(&body, &profile())), at("messages"), "{body}");
+        assert_eq!(refused(read(&body, &offer())), at("messages"), "{body}");
     }
 }
 
@@ -235,21 +240,6 @@ fn ill_made_messages_name_the_very_field() {
         (json!([{"role": "user", "content": [{"type": "text", "text": 1}]}]), "messages[0].content[0].text"),
     ] {
         assert_eq!(refused(messages(list)), at(param));
-    }
-}
-
-#[test]
-fn media_is_refused_as_a_modality() {
-    for (kind, modality) in
-        [("image_url", "image"), ("input_audio", "audio"), ("video_url", "video"), ("file", "document")]
-    {
-        let list = json!([{"role": "user", "content": [{"type": "text", "text": "a"}, {"type": kind}]}]);
-        let error = messages(list).unwrap_err();
-        assert!(error.to_string().contains(modality), "{error}");
-        assert_eq!(
-            refused(Err::<(), _>(error)),
-            (422, "unsupported_modality", Some("messages[0].content[1]".into()))
-        );
     }
 }
 

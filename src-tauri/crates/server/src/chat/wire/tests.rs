@@ -33,7 +33,15 @@ fn finished(reason: FinishReason) -> Finished {
 fn ending() -> Ending {
     let start =
         Start { prompt_tokens: 30, cached_tokens: 12, queue_wait_ms: 1.5, load_ms: 0.0, ran_on: RAN_ON };
-    Ending::new(start, &finished(FinishReason::Stop), Finish::Stop, 2, 40.0).unwrap()
+    Ending::new(
+        start,
+        &finished(FinishReason::Stop),
+        Finish::Stop,
+        Intake { audio_tokens: 9, omitted_parts: 1 },
+        2,
+        40.0,
+    )
+    .unwrap()
 }
 
 #[test]
@@ -113,7 +121,10 @@ fn every_event_is_one_line_of_data() {
 fn a_cancelled_answer_has_no_ending() {
     let start =
         Start { prompt_tokens: 1, cached_tokens: 0, queue_wait_ms: 0.0, load_ms: 0.0, ran_on: RAN_ON };
-    assert!(Ending::new(start, &finished(FinishReason::Cancelled), Finish::Stop, 0, 1.0).is_none());
+    assert!(
+        Ending::new(start, &finished(FinishReason::Cancelled), Finish::Stop, Intake::default(), 0, 1.0)
+            .is_none()
+    );
 }
 
 #[test]

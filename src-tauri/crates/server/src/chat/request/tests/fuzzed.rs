@@ -1,8 +1,8 @@
 //! Claims about reading that hold for any body; fuzzing makes bodies up, `corpus.rs` repeats those that were kept.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
-use hangar_config::{Home, Profile};
+use hangar_config::Home;
 use hangar_gemma::{Conversation, Thinking};
 use hangar_protocol::{Grammar, Sampling};
 use serde_json::Value;
@@ -11,6 +11,7 @@ use crate::chat::request::{self, ChatRequest, TokenLimit};
 use crate::chat::tools;
 use crate::error::ApiError;
 use crate::json;
+use crate::offer::{Offer, Towers};
 
 /// A body is read or refused with a sentence and, where it is an object, the field; what is read is all that a
 /// worker may be told, and renders.
@@ -22,7 +23,7 @@ pub fn requests(data: &[u8]) {
     if let Err(error) = request::model(&body) {
         return check_refusal(&error, body.is_object());
     }
-    match request::read(&body, profile()) {
+    match request::read(&body, offer()) {
         Err(error) => check_refusal(&error, true),
         Ok(wanted) => {
             assert_eq!(wanted.stream, request::wants_stream(&body));
@@ -31,13 +32,15 @@ pub fn requests(data: &[u8]) {
     }
 }
 
-fn profile() -> &'static Profile {
-    static PROFILE: OnceLock<Profile> = OnceLock::new();
-    PROFILE.get_or_init(|| {
+fn offer() -> &'static Offer {
+    static OFFER: OnceLock<Offer> = OnceLock::new();
+    OFFER.get_or_init(|| {
         let folder = "/nowhere".to_owned();
         let home = Home::from_environment(|name| (name == "HANGAR_HOME").then(|| folder.clone()));
         let settings = hangar_config::built_in(&home.expect("a folder is named"));
-        settings.expect("the shipped configuration is right").profiles.default_profile().clone()
+        let settings = settings.expect("the shipped configuration is right");
+        let profile = Arc::new(settings.profiles.default_profile().clone());
+        Offer::new(profile, Towers { image: true, audio: true })
     })
 }
 
@@ -45,8 +48,10 @@ fn check_refusal(error: &ApiError, names_a_field: bool) {
     let param = if let ApiError::BadRequest { param, what } = error {
         assert!(what.ends_with('.'), "{what}");
         param.as_deref()
-    } else if let ApiError::UnsupportedRequest { param, .. } | ApiError::UnsupportedModality { param, .. } =
-        error
+    } else if let ApiError::UnsupportedRequest { param, .. }
+    | ApiError::UnsupportedModality { param, .. }
+    | ApiError::Media { param, .. }
+    | ApiError::UnsupportedMediaType { param, .. } = error
     {
         Some(param.as_str())
     } else {

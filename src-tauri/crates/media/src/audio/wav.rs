@@ -21,9 +21,9 @@ pub(crate) struct Wav<'a> {
 
 /// Finds format and samples; chunks of other kinds are passed over.
 pub(crate) fn read(bytes: &[u8]) -> Result<Wav<'_>, MediaError> {
-    let header = bytes.get(..12).ok_or(MediaError::AudioNotWav)?;
+    let header = bytes.get(..12).ok_or(MediaError::AudioUnknown)?;
     if !header.starts_with(b"RIFF") || !header.ends_with(b"WAVE") {
-        return Err(MediaError::AudioNotWav);
+        return Err(MediaError::AudioUnknown);
     }
     let riff_bytes = length(&header[4..8]);
     let mut format = None;
