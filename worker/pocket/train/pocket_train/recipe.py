@@ -16,9 +16,9 @@ WARM_UP_STEPS = 60
 RATE = 2.5e-3
 TEXT_STEPS = 150
 """Text alone comes first: sound and pictures then find a model that can already answer."""
-STEPS = 3600
-DECAY_STEPS = 900
-"""The last steps, in which the rate falls to nothing."""
+CYCLES = ((0, 1400, 500), (1400, 3600, 1000))
+"""First and last step of each cycle, and in how many steps at its end the rate falls to nothing."""
+STEPS = CYCLES[-1][1]
 PHRASES, PHRASES_SEED = 12_000, 11
 
 _LONG_CLIP_FRAMES, _LONGEST_CLIP_FRAMES, _REST_FRAMES = 1024, 3000, 1500
@@ -73,9 +73,13 @@ _TEXT_SHARE = 0.7
 
 
 def rate(step: Any) -> Any:
-    """The learning rate: up, level, and down to nothing at the end; `step` may be traced."""
-    up = jnp.minimum(1.0, (step + 1) / WARM_UP_STEPS)
-    return RATE * jnp.minimum(up, jnp.maximum(0.0, (STEPS - step) / DECAY_STEPS))
+    """The learning rate: in each cycle up, level, and down to nothing; `step` may be traced."""
+    cycles = [
+        jnp.minimum(jnp.minimum(1.0, (step - first + 1) / WARM_UP_STEPS), (last - step) / falling)
+        for first, last, falling in CYCLES
+    ]
+    here = [(step >= first) & (step < last) for first, last, _ in CYCLES]
+    return RATE * jnp.select(here, cycles, 0.0)
 
 
 def batch(step: int, draw: random.Random, encoder: Encoder, bank: scenes.Bank) -> tuple[str, Batch]:
