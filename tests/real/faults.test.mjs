@@ -63,7 +63,7 @@ test("a server that is told to end lets the answer finish and leaves no worker",
   const server = await serve(t, { local: endless(t) });
   await ask(server, "hello.", { max_tokens: 2 });
   const { pid } = await worker(server);
-  const open = await stream(server, "hello.", { max_tokens: 1000 });
+  const open = await stream(server, "hello.", { max_tokens: 300 });
   await open.next();
   server.child.kill("SIGTERM");
   assert.equal((await open.rest()).at(-1), "[DONE]");
