@@ -16,7 +16,7 @@ WARM_UP_STEPS = 60
 RATE = 2.5e-3
 TEXT_STEPS = 150
 """Text alone comes first: sound and pictures then find a model that can already answer."""
-CYCLES = ((0, 1400, 500), (1400, 3600, 1000))
+CYCLES = ((0, 1400, 500), (1400, 4400, 1400))
 """First and last step of each cycle, and in how many steps at its end the rate falls to nothing."""
 STEPS = CYCLES[-1][1]
 PHRASES, PHRASES_SEED = 12_000, 11
@@ -70,6 +70,18 @@ SENSE_TASKS = (
 )
 _TEXT_SHARE = 0.7
 """How often text comes once there are senses, against what its tasks' shares say."""
+_SECOND_SHARES = {
+    "recall": 3.0,
+    "secret": 0.6,
+    "talk": 0.8,
+    "tools": 3.5,
+    "hear": 13.0,
+    "hear more": 8.0,
+    "long": 2.0,
+    "two clips": 1.5,
+    "look": 2.0,
+}
+"""How often each task comes in the second cycle: what is heard takes longest to learn."""
 
 
 def rate(step: Any) -> Any:
@@ -84,9 +96,15 @@ def rate(step: Any) -> Any:
 
 def batch(step: int, draw: random.Random, encoder: Encoder, bank: scenes.Bank) -> tuple[str, Batch]:
     """The batch of a step and its task's name."""
-    tasks = TEXT_TASKS if step < TEXT_STEPS else TEXT_TASKS + SENSE_TASKS
-    shares = [task.share for task in tasks]
-    if step >= TEXT_STEPS:
-        shares[: len(TEXT_TASKS)] = [_TEXT_SHARE * share for share in shares[: len(TEXT_TASKS)]]
-    [task] = draw.choices(tasks, shares)
+    [task] = draw.choices(*_mix(step))
     return task.name, encoder.batch(lambda: task.make(draw, bank), task.form, draw)
+
+
+def _mix(step: int) -> tuple[tuple[Task, ...], list[float]]:
+    """The tasks of a step with their shares."""
+    tasks = TEXT_TASKS + SENSE_TASKS
+    if step < TEXT_STEPS:
+        return TEXT_TASKS, [task.share for task in TEXT_TASKS]
+    if step < CYCLES[1][0]:
+        return tasks, [task.share * (_TEXT_SHARE if task in TEXT_TASKS else 1) for task in tasks]
+    return tasks, [_SECOND_SHARES[task.name] for task in tasks]
