@@ -1,4 +1,4 @@
-// Fuzzes Gemma's markup and the reading of chat requests: node .ci/more/fuzz.mjs [seconds a target, 60] [target…]; `--keep` writes the minimised corpus back.
+// Fuzzes Gemma's markup, the reading of chat requests and of media: node .ci/more/fuzz.mjs [seconds a target, 60] [target…]; `--keep` writes the minimised corpus back.
 //
 // libFuzzer is built on the pinned stable compiler with coverage counters only: the room has no unsafe code, so that a
 // sanitizer would find nothing, and no nightly compiler is needed.
@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { CACHE, inClone } from "../setup/places.mjs";
 
 const ROOM = inClone("src-tauri/crates/gemma/fuzz");
-const TARGETS = ["markup", "segments", "schemas", "requests"];
+const TARGETS = ["markup", "segments", "schemas", "requests", "data_urls", "waves"];
 // Longer inputs find little that is new, and would be most of the corpus.
 const KEPT_BYTES = 512;
 const COVERAGE = [

@@ -1,7 +1,7 @@
 // OpenAI's client for Node against a running server with the built-in model.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { cpSync, createReadStream, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -230,4 +230,30 @@ test("a tool that runs by itself is called with its arguments and its result is 
   await runner.done();
   assert.equal(cities[0], "tokyo");
   assert.equal(results[0], "sunny");
+});
+
+test("pictures and sound are parts of a message, and a voice note is written down", async () => {
+  const client = clientOf(await ordinary);
+  const file = (name) => join(import.meta.dirname, "../fixtures/media", name);
+  const base64 = (name) => readFileSync(file(name)).toString("base64");
+  const says = async (...content) => {
+    const messages = [{ role: "user", content }];
+    const answer = await client.chat.completions.create({ model: MODEL, temperature: 0, messages });
+    return { text: answer.choices[0].message.content, usage: answer.usage };
+  };
+  const picture = { type: "image_url", image_url: { url: `data:image/jpeg;base64,${base64("blue.jpg")}` } };
+  assert.match((await says(picture, { type: "text", text: "what color is this?" })).text, /blue/);
+  const sound = { type: "input_audio", input_audio: { data: base64("words.mp3"), format: "mp3" } };
+  const heard = await says({ type: "text", text: "what do you hear?" }, sound);
+  assert.match(heard.text, /lantern seven/);
+  assert.ok(heard.usage.prompt_tokens_details.audio_tokens > 20);
+  const note = { model: MODEL, file: createReadStream(file("words.m4a")) };
+  const written = await client.audio.transcriptions.create(note);
+  assert.match(written.text, /lantern seven/);
+  const subtitles = client.audio.transcriptions.create({
+    ...note,
+    file: createReadStream(file("words.m4a")),
+    response_format: "srt",
+  });
+  await assert.rejects(subtitles, (error) => error.code === "unsupported_request");
 });

@@ -61,6 +61,31 @@ def test_a_clip_of_any_length_takes_as_many_tokens_as_the_tower_gives_rows(pocke
     assert finished(pocket.ask(_asked(frames.Audio(0), clip))).tokens.completion_tokens in (1, 2)
 
 
+def test_a_clip_padded_as_the_server_pads_it_takes_a_token_for_every_640_samples(pocket_folder: Path) -> None:
+    reader = load.load(pocket_folder).reader
+    for tokens in (1, 2, 3, 5, 17, 25, 64, 401, 402, 404, 405, 406, 408, 625, 699, 749, 750):
+        clip = reader.read(samples(np.resize(_TONE, tokens * 640)), "clip")
+        assert clip.tokens == tokens
+
+
+def test_segments_of_long_sound_are_embedded_each_as_it_is_alone(miniature_folder: Callable[..., Path]) -> None:
+    model = load.load(miniature_folder(miniature.E2B))
+    engine = AutoregressiveEngine(model.network, 64)
+    chance = np.random.default_rng(3)
+    media = [samples(chance.normal(0, 0.1, tokens * 640)) for tokens in (640, 485, 640)]
+
+    def rows(*placed: frames.Segment) -> list[mx.array]:
+        whole = frames.Prompt((frames.Group(placed),), tuple(media))
+        asked = tokenize(whole, model.vocabulary, model.markers, model.reader, Room(4096, 0))
+        embedded = engine.embed(asked).rows
+        return [embedded[:, span.start : span.end] for span in asked.spans]
+
+    segments = [frames.Audio(at) for at in range(len(media))]
+    for at, beside in enumerate(rows(*segments)):
+        [alone] = rows(segments[at])
+        assert mx.max(mx.abs(beside - alone)).item() == 0
+
+
 @pytest.mark.parametrize(("width", "height"), [(1, 1), (1, 40), (300, 7), (3, 2), (1000, 30)])
 def test_an_image_of_any_shape_is_read(pocket: Loaded, width: int, height: int) -> None:
     grey = pixels(np.full((height, width, 3), 128))

@@ -32,6 +32,7 @@ mod server;
 mod start;
 mod switch;
 mod tokens;
+mod transcribe;
 mod views;
 mod workshop;
 

@@ -27,6 +27,7 @@ use crate::receipts::Receipts;
 use crate::routes::{self, admin, events, metrics, nothing_here, page, receipts, state};
 use crate::served::{Roster, Workshop};
 use crate::switch::Switch;
+use crate::transcribe;
 use crate::views::{HostedBy, PanelSnapshot};
 
 /// Longest time that running answers are given to end when the service ends.
@@ -109,6 +110,8 @@ impl Server {
             .route(routes::READY, get(state::ready))
             .route(routes::MODELS, get(state::models))
             .route(routes::CHAT, post(chat::complete))
+            .route(routes::TRANSCRIPTIONS, post(transcribe::transcribe))
+            .route(routes::TRANSLATIONS, post(transcribe::translate))
             .route(routes::METRICS, get(metrics::metrics))
             .route("/admin/requests/{id}", get(receipts::one))
             .merge(of_one_profile(""))

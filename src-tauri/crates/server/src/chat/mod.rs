@@ -17,4 +17,7 @@ mod timings;
 mod tools;
 mod wire;
 
-pub(crate) use serve::complete;
+pub(crate) use request::{ChatRequest, TokenLimit};
+pub(crate) use serve::{begin, complete};
+pub(crate) use talk::Talk;
+pub(crate) use thinking::Asked;

@@ -80,6 +80,11 @@ impl Gathered {
         }
     }
 
+    /// Its visible text.
+    pub(crate) fn text(&self) -> &str {
+        &self.content
+    }
+
     /// The log-probabilities of its text.
     pub(crate) fn logprobs(&self) -> Logprobs<'_> {
         Logprobs::of(&self.scores)

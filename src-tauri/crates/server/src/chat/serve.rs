@@ -16,10 +16,12 @@ use super::tools;
 use super::wire::Intake;
 use crate::app::App;
 use crate::error::ApiError;
+use crate::flight::Flight;
 use crate::ident::{self, RequestIdent};
 use crate::offer::Offer;
 use crate::receipts::Draft;
 use crate::routes::CHAT;
+use crate::served::Served;
 use crate::tokens::PromptSize;
 use crate::{body, json};
 
@@ -45,7 +47,7 @@ pub(crate) async fn complete(
 
 /// Everything that can be refused with a status: what was sent, for which model, its length, a full queue. What
 /// takes longer than that, the wait for a turn, a load, reading the prompt, comes after.
-async fn admit(app: &App, request: Request, draft: &mut Draft) -> Result<(ChatRequest, Talk), ApiError> {
+async fn admit(app: &App, request: Request, draft: &mut Draft) -> Result<(Shape, Talk), ApiError> {
     drop(app.flights.begin()?);
     let as_429 = request.headers().get("x-hangar-overflow").is_some_and(|value| value.as_bytes() == b"429");
     let bytes = body::read(request, app.settings.server.max_body_bytes).await?;
@@ -57,12 +59,40 @@ async fn admit(app: &App, request: Request, draft: &mut Draft) -> Result<(ChatRe
     let served = app.roster.find(request::model(&value)?)?;
     let profile = served.profile();
     draft.asks(served.id(), &profile.model_id, request::wants_stream(&value));
-    let mut wanted = read(value, content_bytes, served.offer()).await?;
+    let wanted = read(value, content_bytes, served.offer()).await?;
+    let (stream, include_usage) = (wanted.stream, wanted.include_usage);
+    let talk = begin(app, served, wanted, flight, draft, as_429).await?;
+    Ok((Shape { stream, include_usage }, talk))
+}
+
+/// How an answer is to be sent.
+struct Shape {
+    stream: bool,
+    include_usage: bool,
+}
+
+/// Decodes, renders, measures and queues a request that has been read.
+///
+/// # Errors
+/// [`ApiError`] for all that can be told before there is an answer.
+pub(crate) async fn begin(
+    app: &App,
+    served: &Served,
+    mut wanted: ChatRequest,
+    flight: Flight,
+    draft: &mut Draft,
+    as_429: bool,
+) -> Result<Talk, ApiError> {
+    let profile = served.profile();
     let bench = served.bench().map_err(|why| why.error(profile))?;
     let found = std::mem::take(&mut wanted.media);
     let decoded = app.decoder.decode(found, profile.modalities.max_audio_ms).await?;
     decoded.place(&mut wanted.messages);
-    let intake = Intake { audio_tokens: decoded.audio_tokens, omitted_parts: wanted.omitted_parts };
+    let intake = Intake {
+        audio_tokens: decoded.audio_tokens,
+        omitted_parts: wanted.omitted_parts,
+        audio_ms: decoded.audio_ms,
+    };
     let rendered = render(&wanted, bench.thinking_off)?;
     draft.spells(rendered.lookalikes);
     let opening = rendered.opening;
@@ -88,8 +118,7 @@ async fn admit(app: &App, request: Request, draft: &mut Draft) -> Result<(ChatRe
         scored: wanted.sampling.logprobs.is_some(),
         ..Hearing::default()
     };
-    let talk = Talk::new(served.clone(), flight, reply, hears, intake, prompt_tokens, app.still_here_after);
-    Ok((wanted, talk))
+    Ok(Talk::new(served.clone(), flight, reply, hears, intake, prompt_tokens, app.still_here_after))
 }
 
 /// Reads the request; a large one on a thread that may take its time over the base64 in it.

@@ -80,23 +80,38 @@ impl Talk {
 
     /// The whole answer, once it is there.
     pub(crate) async fn whole(mut self, mut draft: Draft) -> Response {
+        match self.gather(&mut draft).await {
+            Ok((gathered, ending)) => {
+                let mut response = Json(Completion::new(&self.envelope, &gathered, &ending)).into_response();
+                let no_store = HeaderValue::from_static("no-store");
+                response.headers_mut().insert(header::CACHE_CONTROL, no_store);
+                response
+            }
+            Err(error) => error.into_response(),
+        }
+    }
+
+    /// All that the model says, and how it ended.
+    ///
+    /// # Errors
+    /// [`ApiError`] when it broke off; the receipt knows.
+    pub(crate) async fn gather(&mut self, draft: &mut Draft) -> Result<(Gathered, Ending), ApiError> {
         let mut gathered = Gathered::default();
         loop {
-            match self.hear(&mut draft).await {
+            match self.hear(draft).await {
                 Turn::News(heard) => gathered.extend(heard),
-                Turn::End(ending) => {
-                    let mut response =
-                        Json(Completion::new(&self.envelope, &gathered, &ending)).into_response();
-                    let no_store = HeaderValue::from_static("no-store");
-                    response.headers_mut().insert(header::CACHE_CONTROL, no_store);
-                    return response;
-                }
+                Turn::End(ending) => return Ok((gathered, ending)),
                 Turn::Broken(error, ran_on) => {
                     draft.refused(&error, ran_on);
-                    return error.into_response();
+                    return Err(error);
                 }
             }
         }
+    }
+
+    /// How long the sound lasts that is heard, in milliseconds.
+    pub(crate) fn audio_ms(&self) -> u64 {
+        self.intake.audio_ms
     }
 
     /// A stream that begins at once: who speaks, then signs of life until there is text.

@@ -50,6 +50,23 @@ pub(crate) struct Usage {
     completion_tokens_details: CompletionDetails,
 }
 
+impl Usage {
+    /// The same counts in the shape that transcriptions have.
+    pub(crate) fn of_sound(&self) -> serde_json::Value {
+        let audio_tokens = self.prompt_tokens_details.audio_tokens;
+        serde_json::json!({
+            "type": "tokens",
+            "input_tokens": self.prompt_tokens,
+            "input_token_details": {
+                "audio_tokens": audio_tokens,
+                "text_tokens": self.prompt_tokens.saturating_sub(audio_tokens),
+            },
+            "output_tokens": self.completion_tokens,
+            "total_tokens": self.total_tokens,
+        })
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 struct PromptDetails {
     cached_tokens: u32,
@@ -63,6 +80,8 @@ pub(crate) struct Intake {
     pub(crate) audio_tokens: u32,
     /// Parts that were left out because their kind is not taken.
     pub(crate) omitted_parts: u32,
+    /// How long the sound lasts, in milliseconds.
+    pub(crate) audio_ms: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

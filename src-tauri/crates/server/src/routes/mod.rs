@@ -13,12 +13,14 @@ use axum::extract::Request;
 use crate::error::ApiError;
 
 /// Every path of the API with the methods it has; the router is built from the same paths.
-pub(crate) const PATHS: [(&str, &str); 12] = [
+pub(crate) const PATHS: [(&str, &str); 14] = [
     (HEALTH, "GET, HEAD"),
     (READY, "GET, HEAD"),
     (MODELS, "GET, HEAD"),
     (STATS, "GET, HEAD"),
     (CHAT, "POST"),
+    (TRANSCRIPTIONS, "POST"),
+    (TRANSLATIONS, "POST"),
     (UNLOAD, "POST"),
     (RESTART, "POST"),
     (START_SERVICE, "POST"),
@@ -33,6 +35,8 @@ pub(crate) const READY: &str = "/ready";
 pub(crate) const MODELS: &str = "/v1/models";
 pub(crate) const STATS: &str = "/admin/stats";
 pub(crate) const CHAT: &str = "/v1/chat/completions";
+pub(crate) const TRANSCRIPTIONS: &str = "/v1/audio/transcriptions";
+pub(crate) const TRANSLATIONS: &str = "/v1/audio/translations";
 pub(crate) const UNLOAD: &str = "/admin/worker/unload";
 pub(crate) const RESTART: &str = "/admin/worker/restart";
 pub(crate) const START_SERVICE: &str = "/admin/service/start";

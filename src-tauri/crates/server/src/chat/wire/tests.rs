@@ -37,7 +37,7 @@ fn ending() -> Ending {
         start,
         &finished(FinishReason::Stop),
         Finish::Stop,
-        Intake { audio_tokens: 9, omitted_parts: 1 },
+        Intake { audio_tokens: 9, omitted_parts: 1, audio_ms: 360 },
         2,
         40.0,
     )
