@@ -1,7 +1,7 @@
 // npm run bench -- [NAME] [ARGS]: `hangar bench NAME` (overhead unless said), with what it measures against made first.
 import { join } from "node:path";
 import { hangarEnvironment, scriptedServerStep } from "./setup/builds.mjs";
-import { BUILD, HANGAR } from "./setup/places.mjs";
+import { BUILD, HANGAR, inClone } from "./setup/places.mjs";
 import { Problem } from "./setup/problem.mjs";
 import { become } from "./setup/program.mjs";
 import { sayProblem } from "./setup/say.mjs";
@@ -13,6 +13,7 @@ const BENCHES = {
     step: peerStep,
     args: () => ["--peer", join(peerFolder(), "bin/python")],
   },
+  media: { step: null, args: () => ["--files", inClone("tests/fixtures/media")] },
   chat: { step: scriptedServerStep, args: () => ["--scripted-server", join(BUILD, "bin/fake-server")] },
   control: {
     step: scriptedServerStep,
@@ -25,7 +26,7 @@ const name = given[0] && !given[0].startsWith("-") ? given.shift() : "overhead";
 try {
   if (!Object.hasOwn(BENCHES, name))
     throw new Problem(`no bench is called “${name}”`, `say one of ${Object.keys(BENCHES).join(", ")}`);
-  await setUp([...steps({ forTests: false }), BENCHES[name].step]);
+  await setUp([...steps({ forTests: false }), BENCHES[name].step].filter((step) => step !== null));
 } catch (cause) {
   sayProblem(cause instanceof Problem ? cause : new Problem(cause.stack));
   process.exit(1);

@@ -185,6 +185,8 @@ pub(crate) enum Bench {
     Control(Control),
     /// What markup and events cost a token, and what a request of an agent's size costs.
     Chat(Chat),
+    /// How fast sound and photos are made ready for a model, and how much memory that takes.
+    Media(Media),
 }
 
 #[derive(Clone, Debug, Args)]
@@ -195,6 +197,19 @@ pub(crate) struct Chat {
     /// Server with a scripted worker (`fake-server` of the tests); `npm run bench -- chat` builds it.
     #[arg(long, value_name = "PROGRAM")]
     pub(crate) scripted_server: PathBuf,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Media {
+    /// Rounds; each figure is the median of them.
+    #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) rounds: u32,
+    /// Folder with `words_45s.m4a` and `photo_12mp.jpg`: tests/fixtures/media of a checkout.
+    #[arg(long, value_name = "FOLDER", default_value = "tests/fixtures/media")]
+    pub(crate) files: PathBuf,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,

@@ -5,6 +5,7 @@ mod control;
 mod floor;
 mod folder;
 mod http;
+mod media;
 mod overhead;
 mod peer;
 mod report;
@@ -27,6 +28,7 @@ pub(crate) fn bench(command: &Bench) -> Result<ExitCode, Failure> {
     match command {
         Bench::Overhead(options) => Ok(say_report(&overhead::measure(options)?, options.json)),
         Bench::Chat(options) => Ok(say_report(&chat::measure(options)?, options.json)),
+        Bench::Media(options) => Ok(say_report(&media::measure(options)?, options.json)),
         Bench::Control(options) => Ok(say_report(&control::measure(options)?, options.json)),
     }
 }
