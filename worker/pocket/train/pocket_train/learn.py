@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -24,14 +23,16 @@ TELL_EVERY_STEPS = 50
 class Learner:
     """Weights, the optimiser's state, and the step they stand at."""
 
-    def __init__(self, weights: Arrays, media_ids: tuple[int, int], rate: Callable[[int], Any]) -> None:
+    def __init__(self, weights: Arrays, media_ids: tuple[int, int], rate: Callable[[int], float]) -> None:
         """`media_ids` are the audio and image placeholders, `rate` the learning rate by step."""
+        self._rate = rate
         self.kept = {name: value for name, value in weights.items() if not is_learned(name)}
         self._weights = {name: jnp.asarray(value) for name, value in weights.items() if is_learned(name)}
         self._optimiser = optax.chain(
             optax.clip_by_global_norm(1.0),
             optax.adamw(
-                rate,
+                # Scaled by the step's own rate below: a rate inside would be compiled in.
+                1.0,
                 b2=0.98,
                 weight_decay=0.01,
                 mask=lambda tree: jax.tree.map(lambda each: each.ndim > 1, tree),
@@ -43,7 +44,9 @@ class Learner:
 
     def learn(self, batch: Batch) -> tuple[jax.Array, jax.Array]:
         """One step; returns loss and the share of learned tokens that were the likeliest."""
-        self._weights, self._state, loss, right = self._update(self._weights, self._state, batch)
+        self._weights, self._state, loss, right = self._update(
+            self._weights, self._state, batch | {"rate": np.float32(self._rate(self.step))}
+        )
         self.step += 1
         return loss, right
 
@@ -106,6 +109,7 @@ def _updated(
 ) -> tuple[dict[str, jax.Array], optax.OptState, jax.Array, jax.Array]:
     (loss, right), slope = jax.value_and_grad(partial(_loss, media_ids), has_aux=True)(weights, batch)
     change, state = optimiser.update(slope, state, weights)
+    change = jax.tree.map(lambda each: each * batch["rate"], change)
     return optax.apply_updates(weights, change), state, loss, right
 
 

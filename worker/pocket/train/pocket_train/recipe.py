@@ -3,9 +3,6 @@
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
-
-import jax.numpy as jnp
 
 from pocket_train import pictures, scenes, talk, tools
 from pocket_train.batches import Batch, Encoder, Example, Form
@@ -16,7 +13,7 @@ WARM_UP_STEPS = 60
 RATE = 2.5e-3
 TEXT_STEPS = 150
 """Text alone comes first: sound and pictures then find a model that can already answer."""
-CYCLES = ((0, 1400, 500), (1400, 4400, 1400))
+CYCLES = ((0, 1400, 500), (1400, 8000, 2500))
 """First and last step of each cycle, and in how many steps at its end the rate falls to nothing."""
 STEPS = CYCLES[-1][1]
 PHRASES, PHRASES_SEED = 12_000, 11
@@ -72,26 +69,24 @@ _TEXT_SHARE = 0.7
 """How often text comes once there are senses, against what its tasks' shares say."""
 _SECOND_SHARES = {
     "recall": 3.0,
-    "secret": 0.6,
+    "secret": 0.4,
     "talk": 0.8,
-    "tools": 3.5,
-    "hear": 13.0,
-    "hear more": 8.0,
-    "long": 2.0,
-    "two clips": 1.5,
+    "tools": 6.0,
+    "hear": 9.0,
+    "hear more": 5.0,
+    "long": 1.5,
+    "two clips": 1.0,
     "look": 2.0,
 }
-"""How often each task comes in the second cycle: what is heard takes longest to learn."""
+"""How often each task comes in the second cycle: calls and speech take longest to learn."""
 
 
-def rate(step: Any) -> Any:
-    """The learning rate: in each cycle up, level, and down to nothing; `step` may be traced."""
-    cycles = [
-        jnp.minimum(jnp.minimum(1.0, (step - first + 1) / WARM_UP_STEPS), (last - step) / falling)
-        for first, last, falling in CYCLES
-    ]
-    here = [(step >= first) & (step < last) for first, last, _ in CYCLES]
-    return RATE * jnp.select(here, cycles, 0.0)
+def rate(step: int) -> float:
+    """The learning rate: in each cycle up, level, and down to nothing."""
+    for first, last, falling in CYCLES:
+        if step < last:
+            return RATE * min(1.0, (step - first + 1) / WARM_UP_STEPS, (last - step) / falling)
+    return 0.0
 
 
 def batch(step: int, draw: random.Random, encoder: Encoder, bank: scenes.Bank) -> tuple[str, Batch]:
