@@ -97,9 +97,7 @@ async function answered(server, request) {
   const short = limited(request, TOKENS);
   const answer = told(await send(server, short), short.body);
   assertSane(answer, short.body);
-  // How many tokens a picture or a sound makes is the worker's to tell.
-  if (answer.usage === undefined || /"(image_url|input_audio)"/.test(JSON.stringify(request.body.messages)))
-    return answer;
+  if (answer.usage === undefined) return answer;
   const counted = limited(request, WINDOW);
   const tokens = await assertRefused(server, counted, "context_length_exceeded", TOO_LONG_WITH_ITS_ANSWER);
   assert.equal(tokens, answer.usage.prompt_tokens, "counted the same before and by the worker");
