@@ -68,8 +68,8 @@ function allSteps(scratch) {
       timeout_s: 35 * MINUTE_S,
     },
     {
-      name: "fuzzed markup and requests",
-      command: [process.execPath, inClone(".ci/more/fuzz.mjs"), "30"],
+      name: "fuzzed markup, requests and media",
+      command: [process.execPath, inClone(".ci/more/fuzz.mjs"), "20"],
       timeout_s: 10 * MINUTE_S,
     },
     {
