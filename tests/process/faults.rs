@@ -139,8 +139,12 @@ async fn three_failed_starts_are_a_cool_down_with_the_time_left() {
 async fn a_missing_executable_is_a_typed_failure_that_names_it() {
     let folder = tempfile::tempdir().unwrap();
     let launch = ScriptedLaunch::new("/nowhere/worker", folder.path(), &json!([{}])).unwrap();
-    let order =
-        LoadOrder { model_dir: "/nowhere".into(), context_window_tokens: 64, prefill_chunk_tokens: None };
+    let order = LoadOrder {
+        model_dir: "/nowhere".into(),
+        context_window_tokens: 64,
+        prefill_chunk_tokens: None,
+        state_cache_bytes: 0,
+    };
     let limits = Limits { max_consecutive_errors: 1, ..limits() };
     let worker = WorkerHandle::spawn(limits, order, Arc::new(launch));
     let error = ask(&worker).await.1.unwrap_err().to_string();

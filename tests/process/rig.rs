@@ -39,8 +39,12 @@ pub fn rig_with(limits: Limits, lives: &serde_json::Value) -> Rig {
 pub fn rig_on(host: &Host, limits: Limits, lives: &serde_json::Value) -> Rig {
     let folder = tempfile::tempdir().unwrap();
     let launch = ScriptedLaunch::new(env!("CARGO_BIN_EXE_fake-worker"), folder.path(), lives).unwrap();
-    let order =
-        LoadOrder { model_dir: "/nowhere".into(), context_window_tokens: 64, prefill_chunk_tokens: None };
+    let order = LoadOrder {
+        model_dir: "/nowhere".into(),
+        context_window_tokens: 64,
+        prefill_chunk_tokens: None,
+        state_cache_bytes: 0,
+    };
     Rig { worker: WorkerHandle::spawn_on(host, limits, order, Arc::new(launch)), _folder: folder }
 }
 
@@ -50,7 +54,7 @@ pub fn rig(lives: &serde_json::Value) -> Rig {
 
 pub fn job() -> Job {
     let sampling = Sampling { temperature: 0.0, ..Sampling::default() };
-    Job { prompt: Prompt::default(), sampling, max_tokens: 16 }
+    Job { prompt: Prompt::default(), sampling, max_tokens: 16, base: None, keep: None }
 }
 
 /// Text so far and how it ended.

@@ -27,7 +27,7 @@ class Loaded:
     def __init__(self, folder: Path, window: int = 4096, chunk: int | None = 64) -> None:
         self.pipe = MemoryPipe()
         self.service = Service(self.pipe, frames.Verified())
-        self.service.handle(frames.Load(str(folder), window, chunk))
+        self.service.handle(frames.Load(str(folder), window, chunk, 1 << 30))
         self.loading = self.pipe.take()
 
     def ask(self, command: frames.ToWorker) -> list[frames.FromWorker]:

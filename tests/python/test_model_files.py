@@ -215,7 +215,7 @@ def test_a_failed_load_is_reported_and_the_worker_lives_on(copied_pocket: Path, 
     (copied_pocket / "tokenizer.json").unlink()
     worker = Loaded(copied_pocket)
     assert worker.loading == [frames.LoadFailed(ModelMissing("tokenizer.json"))]
-    assert isinstance(worker.ask(frames.Load(str(pocket_folder), 4096, 64))[-1], frames.Loaded)
+    assert isinstance(worker.ask(frames.Load(str(pocket_folder), 4096, 64, 0))[-1], frames.Loaded)
     assert worker.pipe.phases[-1] == ("idle", None, 0, 0)
 
 

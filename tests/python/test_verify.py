@@ -237,6 +237,6 @@ def test_the_command_prints_one_json_value_and_exits_0_also_when_something_diffe
 
 
 def test_a_worker_on_another_runtime_refuses_to_load(pocket_folder: Path) -> None:
-    pipe = MemoryPipe(frames.Load(str(pocket_folder), 4096, None), frames.Shutdown())
+    pipe = MemoryPipe(frames.Load(str(pocket_folder), 4096, None, 0), frames.Shutdown())
     Service(pipe, frames.Differs("mlx: expected 0.32.4, found none")).run()
     assert pipe.sent == [frames.LoadFailed(RuntimeUnverified("mlx: expected 0.32.4, found none"))]

@@ -76,12 +76,17 @@ export function ask(server, content, more = {}) {
 }
 
 /** Opens a streamed answer; `next()` gives its events one by one, null at the end of the body; `leave()` goes away. */
-export async function stream(server, content, more = {}) {
-  const away = new AbortController();
+export function stream(server, content, more = {}) {
   const messages = Array.isArray(content) ? content : [{ role: "user", content }];
-  const answer = await fetch(`${server.url}/v1/chat/completions`, {
+  return open(server, "/v1/chat/completions", { messages, stream: true, ...more });
+}
+
+/** The same for any path and body. */
+export async function open(server, path, body) {
+  const away = new AbortController();
+  const answer = await fetch(server.url + path, {
     method: "POST",
-    body: JSON.stringify({ messages, stream: true, ...more }),
+    body: JSON.stringify(body),
     signal: AbortSignal.any([away.signal, AbortSignal.timeout(PATIENCE_MS)]),
   });
   const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();

@@ -91,6 +91,7 @@ fn spawn(launch: &ScriptedLaunch, profile: &Profile) -> WorkerHandle {
         model_dir: "/nowhere".into(),
         context_window_tokens: profile.context_window_tokens,
         prefill_chunk_tokens: None,
+        state_cache_bytes: 0,
     };
     WorkerHandle::spawn(limits(&profile.worker), order, Arc::new(launch.clone()))
 }

@@ -5,8 +5,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
 use hangar_protocol::{
-    FrameError, FromWorker, Generate, Load, MAX_TO_WORKER_BYTES, Pong, Probe, RequestId, Splitter, ToWorker,
-    decode,
+    Forget, FrameError, FromWorker, Generate, Load, MAX_TO_WORKER_BYTES, Pong, Probe, RequestId, Splitter,
+    ToWorker, decode,
 };
 
 use crate::{CancelFlags, Counters, Outlet};
@@ -20,6 +20,8 @@ pub enum Command {
     Generate(Generate),
     /// Measure exactness.
     Probe(Probe),
+    /// Let go of kept states.
+    Forget(Forget),
     /// Exit in order.
     Shutdown,
 }
@@ -89,6 +91,7 @@ pub fn read_frames(mut reader: impl Read, pipe: &Pipe, commands: &Sender<Command
                     ToWorker::Load(load) => Command::Load(load),
                     ToWorker::Generate(generate) => Command::Generate(generate),
                     ToWorker::Probe(probe) => Command::Probe(probe),
+                    ToWorker::Forget(forget) => Command::Forget(forget),
                     ToWorker::Shutdown => Command::Shutdown,
                 };
                 if commands.send(command).is_err() {

@@ -64,6 +64,7 @@ fn next_command(py: Python<'_>) -> PyResult<String> {
         Ok(Command::Load(load)) => ToWorker::Load(load),
         Ok(Command::Generate(generate)) => ToWorker::Generate(generate),
         Ok(Command::Probe(probe)) => ToWorker::Probe(probe),
+        Ok(Command::Forget(forget)) => ToWorker::Forget(forget),
         Ok(Command::Shutdown) => ToWorker::Shutdown,
         Err(_) => return Err(PyBrokenPipeError::new_err("the server is gone")),
     };

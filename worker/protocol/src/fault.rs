@@ -58,6 +58,12 @@ pub enum WorkerFault {
         /// What is wrong with it, as the end of a sentence.
         what: String,
     },
+    /// The state to go on from is not kept here: let go of, or of another worker.
+    #[error("state {state} is not kept")]
+    StateUnknown {
+        /// Its number.
+        state: u64,
+    },
     /// Memory ran out; the worker should be started anew.
     #[error("out of memory: {what}")]
     OutOfMemory {
@@ -82,7 +88,8 @@ impl WorkerFault {
             | Self::ModelUnsupported { .. }
             | Self::ContextLengthExceeded { .. }
             | Self::PromptInvalid { .. }
-            | Self::SamplingInvalid { .. } => false,
+            | Self::SamplingInvalid { .. }
+            | Self::StateUnknown { .. } => false,
             Self::OutOfMemory { .. } | Self::Engine { .. } => true,
         }
     }

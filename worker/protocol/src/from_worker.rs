@@ -237,6 +237,17 @@ pub struct Finished {
     pub memory: MemoryUse,
     /// What of the request was let go, a sentence each.
     pub warnings: Vec<String>,
+    /// The state that was kept, where one was asked for.
+    pub kept: Option<Kept>,
+}
+
+/// A state that is kept under a number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kept {
+    /// Tokens of its context: of all prompts and answers that led to it.
+    pub context_tokens: u32,
+    /// Bytes of that context's state; states that have a beginning in common share its bytes.
+    pub bytes: u64,
 }
 
 /// Token counts of one request.

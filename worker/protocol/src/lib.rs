@@ -13,14 +13,14 @@ mod to_worker;
 pub use codec::{FrameError, MAX_FROM_WORKER_BYTES, MAX_TO_WORKER_BYTES, Splitter, decode, encode};
 pub use fault::WorkerFault;
 pub use from_worker::{
-    Accepted, Beat, Candidate, Failed, FinishReason, Finished, FromWorker, Hello, LoadFailed, Loaded,
+    Accepted, Beat, Candidate, Failed, FinishReason, Finished, FromWorker, Hello, Kept, LoadFailed, Loaded,
     MemoryUse, ModelFacts, Phase, Piece, Pieces, Pong, ProbeReport, Probed, ScoredToken, Timings, TokenUse,
     Verdict,
 };
 pub use sampling::{CallableTool, Grammar, Sampling, Thought};
 pub use to_worker::{
-    Cancel, Generate, Group, Load, Media, Ping, Probe, Prompt, RequestId, Segment, ToWorker,
+    Cancel, Forget, Generate, Group, Load, Media, Ping, Probe, Prompt, RequestId, Segment, StateId, ToWorker,
 };
 
 /// Version of every shape in this crate; the worker's `hello` carries it and the server refuses another.
-pub const PROTOCOL_VERSION: u32 = 4;
+pub const PROTOCOL_VERSION: u32 = 5;

@@ -15,6 +15,11 @@ impl std::fmt::Display for RequestId {
     }
 }
 
+/// Number of a state that the worker keeps; chosen by the server, and never used for another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct StateId(pub u64);
+
 /// Everything the server may say to a worker.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -27,6 +32,8 @@ pub enum ToWorker {
     Probe(Probe),
     /// Stop the named request at the next chunk or token; it still ends with `finished`.
     Cancel(Cancel),
+    /// Let go of kept states; not answered.
+    Forget(Forget),
     /// Answered by `pong` without the interpreter lock.
     Ping(Ping),
     /// Finish what is running, then exit with status 0.
@@ -42,6 +49,9 @@ pub struct Load {
     pub context_window_tokens: u32,
     /// Prefill chunk in tokens; null lets the worker measure the best one on this machine.
     pub prefill_chunk_tokens: Option<u32>,
+    /// What the state of earlier prompts may take, kept for those that begin alike; 0 keeps none. States with a
+    /// number count, and are not dropped for it.
+    pub state_cache_bytes: u64,
 }
 
 /// One prompt to answer.
@@ -55,6 +65,18 @@ pub struct Generate {
     pub sampling: Sampling,
     /// Most tokens to generate, at least 1.
     pub max_tokens: u32,
+    /// The kept state that the prompt goes on from; null begins anew.
+    pub base: Option<StateId>,
+    /// Number under which the state at the end of the answer is kept. Nothing is kept of an answer that is
+    /// cancelled or fails.
+    pub keep: Option<StateId>,
+}
+
+/// Names states to let go of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Forget {
+    /// The states; those that are not there are passed over.
+    pub states: Vec<StateId>,
 }
 
 /// A rendered prompt: groups in order, and the media their segments point at.

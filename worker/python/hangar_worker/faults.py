@@ -61,6 +61,13 @@ class SamplingInvalid:
 
 
 @dataclass(frozen=True)
+class StateUnknown:
+    """The state to go on from is not kept here."""
+
+    state: int
+
+
+@dataclass(frozen=True)
 class OutOfMemory:
     """Memory ran out; the worker should be started anew."""
 
@@ -82,6 +89,7 @@ Fault = (
     | ContextLengthExceeded
     | PromptInvalid
     | SamplingInvalid
+    | StateUnknown
     | OutOfMemory
     | Engine
 )
@@ -102,7 +110,7 @@ class CancelledError(Exception):
 
 def is_of_client(fault: Fault) -> bool:
     """Whether a request's own content is at fault, and nothing here."""
-    return isinstance(fault, ContextLengthExceeded | PromptInvalid | SamplingInvalid)
+    return isinstance(fault, ContextLengthExceeded | PromptInvalid | SamplingInvalid | StateUnknown)
 
 
 def invalid(what: str) -> FaultError:

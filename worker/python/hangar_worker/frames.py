@@ -5,7 +5,7 @@ from typing import Literal
 
 from hangar_worker.faults import Fault
 
-PROTOCOL_VERSION = 4
+PROTOCOL_VERSION = 5
 """Version of every shape here; the server refuses a worker that says another."""
 
 
@@ -159,16 +159,26 @@ class Load:
     model_dir: str
     context_window_tokens: int
     prefill_chunk_tokens: int | None
+    state_cache_bytes: int
 
 
 @dataclass(frozen=True)
 class Generate:
-    """One prompt to answer."""
+    """One prompt to answer, from a kept state on, and the number to keep the state at its end under."""
 
     request: int
     prompt: Prompt
     sampling: Sampling
     max_tokens: int
+    base: int | None = None
+    keep: int | None = None
+
+
+@dataclass(frozen=True)
+class Forget:
+    """Names kept states to let go of."""
+
+    states: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -198,7 +208,7 @@ class Shutdown:
     """Finish what is running, then exit."""
 
 
-ToWorker = Load | Generate | Probe | Cancel | Ping | Shutdown
+ToWorker = Load | Generate | Probe | Cancel | Forget | Ping | Shutdown
 
 Phase = Literal["idle", "loading", "warming_up", "prefill", "decode", "probing"]
 FinishReason = Literal["stop", "stop_text", "length", "cancelled"]
@@ -317,6 +327,14 @@ class Timings:
 
 
 @dataclass(frozen=True)
+class Kept:
+    """A state that is kept under a number: the tokens of its context, and the bytes of their state."""
+
+    context_tokens: int
+    bytes: int
+
+
+@dataclass(frozen=True)
 class Finished:
     """A request ended in order."""
 
@@ -326,6 +344,7 @@ class Finished:
     timings: Timings
     memory: MemoryUse
     warnings: tuple[str, ...]
+    kept: Kept | None = None
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,11 @@ def trim() -> None:
         mx.clear_cache()
 
 
+def give_back() -> None:
+    """Gives every buffer that the allocator keeps for reuse back to the machine."""
+    mx.clear_cache()
+
+
 def keep_weights_resident() -> None:
     """Lets Metal hold the weights in wired memory, as mlx's own generators do; nothing to do elsewhere."""
     if mx.metal.is_available():

@@ -51,16 +51,32 @@ class Span:
 
 
 @dataclass(frozen=True)
+class Context:
+    """What came before a prompt: its ids, what each token is, and the ids that end an answer."""
+
+    ids: tuple[int, ...] = ()
+    keys: tuple[int, ...] = ()
+    end_tokens: frozenset[int] = frozenset()
+
+
+NOTHING = Context()
+"""A prompt that begins anew."""
+
+
+@dataclass(frozen=True)
 class TokenPrompt:
-    """Ids in order, spans in order, and the position after each group."""
+    """Ids in order from the beginning of its context on, the spans of its own media, and the position after each
+    of its own groups.
+    """
 
     ids: tuple[int, ...]
     spans: tuple[Span, ...]
     borders: tuple[int, ...]
+    context: Context = NOTHING
 
     def keys(self) -> tuple[int, ...]:
         """What each token is: its id, or for a soft token its place in that very medium, as a number below 0."""
-        keys = list(self.ids)
+        keys = [*self.context.keys, *self.ids[len(self.context.keys) :]]
         for span in self.spans:
             medium = int.from_bytes(span.content) << _PLACE_BITS
             keys[span.start : span.end] = range(-medium - 1, -medium - 1 - (span.end - span.start), -1)
@@ -102,8 +118,11 @@ def tokenize(  # noqa: PLR0917 - two of them about the prompt, two the model's, 
     reader: Reader,
     room: Room,
     stop: Callable[[], bool] = lambda: False,
+    context: Context = NOTHING,
 ) -> TokenPrompt:
-    """Turns segments into ids, and no more of them than there is room for.
+    """Turns segments into ids behind those of a context, and no more of them than there is room for.
+
+    The end of an answer that the context ends with already is not written twice.
 
     A prompt that is too long by its length in bytes alone is refused before any of it is encoded.
 
@@ -112,8 +131,9 @@ def tokenize(  # noqa: PLR0917 - two of them about the prompt, two the model's, 
         CancelledError: when told to stop.
     """
     rest = sum(_least(each, vocabulary) for group in prompt.groups for each in group.segments)
-    room.check_least(rest)
-    ids: list[int] = []
+    before = len(context.ids)
+    room.check_least(before + rest)
+    ids = list(context.ids)
     spans: list[Span] = []
     borders: list[int] = []
     for group_at, group in enumerate(prompt.groups):
@@ -128,7 +148,9 @@ def tokenize(  # noqa: PLR0917 - two of them about the prompt, two the model's, 
                         room.check_least(len(ids) + rest)
                         _go_on(stop)
                 case frames.Control():
-                    ids.append(_control(segment, vocabulary, markers, where))
+                    token = _control(segment, vocabulary, markers, where)
+                    if not (len(ids) == before and ids[-1:] == [token] and token in context.end_tokens):
+                        ids.append(token)
                 case frames.Image():
                     media = _medium(prompt, segment.media, where, reader)
                     if not isinstance(media, ImageInput):
@@ -140,10 +162,10 @@ def tokenize(  # noqa: PLR0917 - two of them about the prompt, two the model's, 
                         raise invalid(f"{where}: media {segment.media} is not a clip")
                     _place(ids, spans, media, prompt.media[segment.media], _perceived(markers.audio, "audio", where))
         borders.append(len(ids))
-    if not ids:
+    if len(ids) == before:
         raise invalid("the prompt has no tokens")
     room.check(len(ids))
-    return TokenPrompt(tuple(ids), tuple(spans), tuple(borders))
+    return TokenPrompt(tuple(ids), tuple(spans), tuple(borders), context)
 
 
 def _least(segment: frames.Segment, vocabulary: Vocabulary) -> int:

@@ -42,6 +42,9 @@ class Service:
                 self._answer(command, "generating")
             case frames.Probe():
                 self._answer(command, "probing")
+            case frames.Forget():
+                if self._session is not None:
+                    self._session.forget(command.states)
             case frames.Cancel() | frames.Ping() | frames.Shutdown():
                 log.event("warn", "command_unexpected", type=type(command).__name__)
 
@@ -59,6 +62,7 @@ class Service:
                 Path(command.model_dir),
                 window_tokens=command.context_window_tokens,
                 chunk_tokens=command.prefill_chunk_tokens,
+                state_cache_bytes=command.state_cache_bytes,
                 progress=lambda phase, done, total: self._pipe.progress(phase, None, done, total),
             )
         except Exception as error:  # noqa: BLE001 - every failure must reach the server as a fault
@@ -119,7 +123,7 @@ class Service:
         # A large grammar or a long prompt takes seconds: that is work on it already.
         pipe.progress("prefill", request, 0, 0)
         sampler = session.sampler(command.sampling, lambda: pipe.cancelled(request))
-        prompt = session.tokenize(command.prompt, command.max_tokens, lambda: pipe.cancelled(request))
+        prompt = session.tokenize(command.prompt, command.max_tokens, lambda: pipe.cancelled(request), command.base)
         tokens = len(prompt.ids)
         first: float | None = None
         made = 0
@@ -128,7 +132,9 @@ class Service:
             pipe.progress("prefill", request, done, total, step)
             return pipe.cancelled(request)
 
-        answer = session.answer(prompt, sampler, command.max_tokens, watch, lambda: pipe.cancelled(request))
+        answer = session.answer(
+            prompt, sampler, command.max_tokens, watch, lambda: pipe.cancelled(request), command.keep
+        )
         cached = answer.cached_tokens
         send(pipe, frames.Accepted(request=request, prompt_tokens=tokens, cached_tokens=cached))
         accepted = time.monotonic()
@@ -154,7 +160,8 @@ class Service:
             cached_tokens=cached,
             completion_tokens=made,
         )
-        send(pipe, frames.Finished(request, answer.reason, use, timings, session.memory(), sampler.warnings))
+        used, warnings = session.memory(), sampler.warnings
+        send(pipe, frames.Finished(request, answer.reason, use, timings, used, warnings, answer.kept))
 
 
 def _fault(error: Exception, doing: str, *, has_prompt: bool) -> Fault:

@@ -1,6 +1,6 @@
 """One loaded model and what can be asked of it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -13,9 +13,6 @@ from hangar_worker.faults import CancelledError
 from hangar_worker.output import Output
 from hangar_worker.prompt import Room, TokenPrompt, tokenize
 from hangar_worker.sampling import Chooser
-
-# What kept state may take; it is far less than a model.
-_STATE_BUDGET_BYTES = 1 << 30
 
 Progress = Callable[[frames.Phase, int, int], None]
 Step = tuple[int, tuple[frames.Piece, ...]]
@@ -37,6 +34,7 @@ class Answer:
         """Takes the generator function that makes the steps."""
         self.reason: frames.FinishReason = "length"
         self.cached_tokens = cached_tokens
+        self.kept: frames.Kept | None = None
         self._steps = steps
 
     def __iter__(self) -> Iterator[Step]:
@@ -48,12 +46,17 @@ class Session:
     """A model in memory, warmed up, with its engine."""
 
     def __init__(
-        self, model: load.LoadedModel, engine: AutoregressiveEngine, grammars: Grammars, window_tokens: int
+        self,
+        model: load.LoadedModel,
+        engine: AutoregressiveEngine,
+        grammars: Grammars,
+        states: StateStore,
+        window_tokens: int,
     ) -> None:
         """Binds a loaded model to its engine; `open` does the work before."""
         self._model = model
         self._engine = engine
-        self._states = StateStore(_STATE_BUDGET_BYTES)
+        self._states = states
         self._grammars = grammars
         self.window_tokens = window_tokens
         self.facts = frames.ModelFacts(
@@ -66,7 +69,15 @@ class Session:
         )
 
     @classmethod
-    def open(cls, folder: Path, *, window_tokens: int, chunk_tokens: int | None, progress: Progress) -> Self:
+    def open(
+        cls,
+        folder: Path,
+        *,
+        window_tokens: int,
+        chunk_tokens: int | None,
+        state_cache_bytes: int,
+        progress: Progress,
+    ) -> Self:
         """Loads a folder, compiles its kernels and measures the best chunk unless one is given.
 
         Raises:
@@ -84,7 +95,8 @@ class Session:
                 lambda done, total: progress("warming_up", done, total),
                 before_measuring=grammars.wait,
             )
-        return cls(model, AutoregressiveEngine(model.network, chunk), grammars, window_tokens)
+        states = StateStore(state_cache_bytes, model.end_tokens)
+        return cls(model, AutoregressiveEngine(model.network, chunk), grammars, states, window_tokens)
 
     def memory(self) -> frames.MemoryUse:
         """Memory now."""
@@ -107,16 +119,22 @@ class Session:
         return Sampler(chosen, *self._grammars.compile(chosen.grammar, chosen.thought, stop))
 
     def tokenize(
-        self, prompt: frames.Prompt, max_tokens: int = 0, stop: Callable[[], bool] = lambda: False
+        self,
+        prompt: frames.Prompt,
+        max_tokens: int = 0,
+        stop: Callable[[], bool] = lambda: False,
+        base: int | None = None,
     ) -> TokenPrompt:
         """Turns a rendered prompt into ids and media inputs; `stop` is asked every few milliseconds.
 
         Raises:
-            FaultError: `context_length_exceeded` where the window has no room for prompt and `max_tokens`.
+            FaultError: `context_length_exceeded` where the window has no room for prompt and `max_tokens`,
+                `state_unknown` where the state to go on from is not kept.
             CancelledError: when told to stop.
         """
         room = Room(self.window_tokens, max_tokens)
-        return tokenize(prompt, self._model.vocabulary, self._model.markers, self._model.reader, room, stop)
+        context = self._states.context(base)
+        return tokenize(prompt, self._model.vocabulary, self._model.markers, self._model.reader, room, stop, context)
 
     def probe(self, prompt: frames.Prompt, watch: Watch, stop: Callable[[], bool]) -> frames.ProbeReport:
         """Measures how far warm runs are from a cold one.
@@ -126,18 +144,32 @@ class Session:
         """
         return exactness.measure(self._engine, self.tokenize(prompt, stop=stop), watch)
 
-    def answer(
-        self, prompt: TokenPrompt, sampler: Sampler, max_tokens: int, watch: Watch, stop: Callable[[], bool]
+    def forget(self, states: Iterable[int]) -> None:
+        """Lets go of kept states, and gives their memory back."""
+        self._states.forget(states)
+        memory.give_back()
+
+    def answer(  # noqa: PLR0917 - two say what to answer, two how, two when to stop
+        self,
+        prompt: TokenPrompt,
+        sampler: Sampler,
+        max_tokens: int,
+        watch: Watch,
+        stop: Callable[[], bool],
+        keep: int | None = None,
     ) -> Answer:
         """Answers a prompt; `watch` is asked between chunks, `stop` between tokens.
 
-        What of the prompt was read before is not read again. The steps have to be run to their end or closed.
+        What of the prompt was read before is not read again. The state at the end of an answer that was not
+        cancelled is kept under the number `keep`. The steps have to be run to their end or closed.
         """
-        reuse = self._states.reuse(prompt)
+        reuse = self._states.reuse(prompt, keep)
 
         def steps(answer: Answer) -> Iterator[Step]:
             try:
                 yield from self._steps(answer, reuse, prompt, sampler, max_tokens, watch, stop)
+                if keep is not None and answer.reason != "cancelled":
+                    answer.kept = self._states.keep(keep, reuse).told()
             finally:
                 reuse.end()
 

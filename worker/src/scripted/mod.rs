@@ -6,14 +6,15 @@
     reason = "a worker that is stuck for good does not even heed the signal for its stacks"
 )]
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use hangar_protocol::{
-    Accepted, Failed, FinishReason, Finished, FromWorker, Generate, Hello, LoadFailed, Loaded,
-    MAX_FROM_WORKER_BYTES, MemoryUse, ModelFacts, Phase, Pieces, ProbeReport, Probed, RequestId, Timings,
-    TokenUse, WorkerFault,
+    Accepted, Failed, FinishReason, Finished, FromWorker, Generate, Hello, Kept, LoadFailed, Loaded,
+    MAX_FROM_WORKER_BYTES, MemoryUse, ModelFacts, Phase, Pieces, ProbeReport, Probed, RequestId, StateId,
+    Timings, TokenUse, WorkerFault,
 };
 
 use crate::{Command, Ended, Outlet, Pipe, beat_until_closed, read_frames};
@@ -53,7 +54,7 @@ pub fn live(life: &Life) -> i32 {
             beat_until_closed(&beating, Duration::from_millis(20), &closed);
         });
     }
-    let mut engine = Scripted { life, pipe: &pipe, server: &ended, answered: 0 };
+    let mut engine = Scripted { life, pipe: &pipe, server: &ended, answered: 0, kept: BTreeMap::new() };
     match engine.run(&commands) {
         Err(Over(status)) => status,
         Ok(()) => 0,
@@ -68,6 +69,8 @@ struct Scripted<'a> {
     pipe: &'a Pipe,
     server: &'a Receiver<i32>,
     answered: usize,
+    /// Tokens of each kept state.
+    kept: BTreeMap<StateId, u32>,
 }
 
 impl Scripted<'_> {
@@ -90,6 +93,7 @@ impl Scripted<'_> {
                     request: probe.request,
                     report: ProbeReport { worst_abs_logprob: 0.0, borders: 1, prompt_tokens: 2 },
                 }))?,
+                Ok(Command::Forget(forget)) => self.kept.retain(|state, _| !forget.states.contains(state)),
                 Ok(Command::Shutdown) if self.life.heeds_shutdown => return Ok(()),
                 Ok(Command::Shutdown) => {}
                 Err(_) if self.life.heeds_shutdown => return Ok(()),
@@ -124,6 +128,16 @@ impl Scripted<'_> {
 
     fn generate(&mut self, generate: &Generate) -> Result<(), Over> {
         let request = generate.request;
+        let base_tokens = match generate.base {
+            None => 0,
+            Some(state) => match self.kept.get(&state) {
+                Some(tokens) => *tokens,
+                None => {
+                    let fault = WorkerFault::StateUnknown { state: state.0 };
+                    return self.emit(&FromWorker::Failed(Failed { request, fault }));
+                }
+            },
+        };
         if PROMPT_TOKENS.saturating_add(generate.max_tokens) > self.life.window_tokens {
             let fault = WorkerFault::ContextLengthExceeded {
                 prompt_tokens: PROMPT_TOKENS,
@@ -141,7 +155,7 @@ impl Scripted<'_> {
         for chunk in 0..total {
             self.pipe.counters.set(Phase::Prefill, Some(request), chunk, total, 1);
             if self.pause_unless_cancelled(request, self.life.chunk_delay_ms)? {
-                return self.finish(request, FinishReason::Cancelled, 0);
+                return self.finish(request, FinishReason::Cancelled, 0, None);
             }
             if self.life.wedge_in == Some(WedgeIn::Prefill) {
                 return self.wedge_until_cancelled(request, 0);
@@ -157,10 +171,11 @@ impl Scripted<'_> {
             self.pipe.counters.set(Phase::Decode, Some(request), sent.into(), generate.max_tokens.into(), 0);
             let cancelled = self.pause_unless_cancelled(request, self.life.piece_delay_ms)?;
             if cancelled {
-                return self.finish(request, FinishReason::Cancelled, sent);
+                return self.finish(request, FinishReason::Cancelled, sent, None);
             }
             if sent == generate.max_tokens {
-                return self.finish(request, FinishReason::Length, sent);
+                let kept = self.keep(generate.keep, base_tokens, sent);
+                return self.finish(request, FinishReason::Length, sent, kept);
             }
             sent += 1;
             self.emit(&FromWorker::Pieces(Pieces {
@@ -170,8 +185,14 @@ impl Scripted<'_> {
             }))?;
         }
         match self.life.ending {
-            Ending::Finish => self.finish(request, FinishReason::Stop, sent),
-            Ending::Length => self.finish(request, FinishReason::Length, sent),
+            Ending::Finish => {
+                let kept = self.keep(generate.keep, base_tokens, sent);
+                self.finish(request, FinishReason::Stop, sent, kept)
+            }
+            Ending::Length => {
+                let kept = self.keep(generate.keep, base_tokens, sent);
+                self.finish(request, FinishReason::Length, sent, kept)
+            }
             Ending::Crash => Err(Over(STATUS_SCRIPTED_CRASH)),
             Ending::ExitInOrder => Err(Over(0)),
             Ending::Wedge => self.wedge_until_cancelled(request, sent),
@@ -189,7 +210,19 @@ impl Scripted<'_> {
         }
     }
 
-    fn finish(&self, request: RequestId, reason: FinishReason, sent: u32) -> Result<(), Over> {
+    fn keep(&mut self, state: Option<StateId>, base_tokens: u32, sent: u32) -> Option<Kept> {
+        let context_tokens = base_tokens + PROMPT_TOKENS + sent;
+        self.kept.insert(state?, context_tokens);
+        Some(Kept { context_tokens, bytes: u64::from(context_tokens) * 100 })
+    }
+
+    fn finish(
+        &self,
+        request: RequestId,
+        reason: FinishReason,
+        sent: u32,
+        kept: Option<Kept>,
+    ) -> Result<(), Over> {
         self.pipe.counters.set(Phase::Idle, None, 0, 0, 0);
         self.emit(&FromWorker::Finished(Finished {
             request,
@@ -198,13 +231,14 @@ impl Scripted<'_> {
             timings: Timings { prefill_ms: 1.0, generation_ms: 2.0 },
             memory: MemoryUse { active_bytes: 1024, peak_bytes: 2048, cache_bytes: 0 },
             warnings: Vec::new(),
+            kept,
         }))
     }
 
     fn wedge_until_cancelled(&mut self, request: RequestId, sent: u32) -> Result<(), Over> {
         loop {
             if self.pause_unless_cancelled(request, 20)? {
-                return self.finish(request, FinishReason::Cancelled, sent);
+                return self.finish(request, FinishReason::Cancelled, sent, None);
             }
         }
     }

@@ -26,7 +26,7 @@ pub use merge::{Adjustment, Origin};
 pub use modality::{Modalities, Modality, ModalityPolicy, Transcode};
 pub use profile::{
     Backend, DiffusionSampler, DiffusionSettings, Estimate, KvCacheSettings, ModelSource, Profile, Profiles,
-    QuantScheme, SamplingSettings, SessionSettings, WorkerSettings,
+    QuantScheme, SamplingSettings, SessionLimits, SessionSettings, WorkerSettings,
 };
 pub use settings::{GovernorSettings, ListenHost, ServerSettings, Settings};
 pub use value::{AllowedHost, ApiKey, ProfileId, RepositoryId};

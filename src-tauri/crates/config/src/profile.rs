@@ -153,6 +153,8 @@ pub struct WorkerSettings {
     pub queue_max_depth: u32,
     /// Idle time after which the worker is unloaded; none keeps it.
     pub idle_unload_ms: Option<u64>,
+    /// What the state of earlier prompts may take; 0 keeps none.
+    pub state_cache_bytes: u64,
     /// Failures in a row from which each start waits for `cooldown_ms`.
     pub max_consecutive_errors: u32,
     /// The cool-down.
@@ -172,12 +174,25 @@ pub struct SessionSettings {
     pub max_context_tokens: u32,
     /// Most seconds of sound in a turn.
     pub audio_seconds_per_turn: f64,
+    /// What a session may ask for.
+    pub most: SessionLimits,
     /// Time between looks for expired ones, in seconds.
     pub reaper_interval_s: f64,
     /// Most of them at once.
     pub max_sessions: u32,
     /// Whether they outlive their worker.
     pub durable: bool,
+}
+
+/// What a session may ask for at its creation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SessionLimits {
+    /// Life after the last turn, in seconds.
+    pub ttl_s: f64,
+    /// Turns.
+    pub turns: u32,
+    /// Seconds of sound in a turn.
+    pub audio_seconds_per_turn: f64,
 }
 
 /// Memory a loaded model needs, in GiB.

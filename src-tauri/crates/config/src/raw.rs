@@ -301,6 +301,9 @@ layer! {
         "idleUnload" idle_unload: IdleUnload,
         /// Requests that wait behind the running one.
         "queue" queue: Queue,
+        /// What the state of earlier prompts may take in MiB, so that prompts that begin alike need not be read
+        /// again; 0 keeps none.
+        "stateCacheMb" state_cache_mb: Option<Whole<0, 1_048_576>>,
         /// What failures in a row lead to.
         "recycle" recycle: Recycle,
     }

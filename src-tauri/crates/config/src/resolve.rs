@@ -9,8 +9,8 @@ use crate::error::ConfigError;
 use crate::merge::{Adjustment, Merged, Origin};
 use crate::modality::{Modalities, ModalityPolicy, Transcode};
 use crate::profile::{
-    DiffusionSettings, Estimate, KvCacheSettings, ModelSource, Profile, SamplingSettings, SessionSettings,
-    WorkerSettings,
+    DiffusionSettings, Estimate, KvCacheSettings, ModelSource, Profile, SamplingSettings, SessionLimits,
+    SessionSettings, WorkerSettings,
 };
 use crate::raw::{self, AudioKeys, Layer, ModalityKeys};
 use crate::settings::{GovernorSettings, ListenHost, ServerSettings};
@@ -291,6 +291,7 @@ fn worker_settings(worker: &raw::Worker, python: Option<PathBuf>) -> Result<Work
         queue_max_wait_ms: need(worker.queue.max_wait_ms, "worker.queue.maxWaitMs")?.get(),
         queue_max_depth: need(worker.queue.max_depth, "worker.queue.maxDepth")?.get_u32(),
         idle_unload_ms: idle_enabled.then_some(idle_ms),
+        state_cache_bytes: need(worker.state_cache_mb, "worker.stateCacheMb")?.get() * MEBIBYTE,
         max_consecutive_errors: errors.get_u32(),
         cooldown_ms: need(worker.recycle.cooldown_ms, "worker.recycle.cooldownMs")?.get(),
         python_executable: python,
@@ -304,6 +305,11 @@ fn session_settings(sessions: &raw::Sessions) -> Result<SessionSettings, ConfigE
         max_context_tokens: need(sessions.max_context_tokens, "sessions.max_context_tokens")?.get_u32(),
         audio_seconds_per_turn: need(sessions.audio_seconds_per_turn, "sessions.audio_seconds_per_turn")?
             .get(),
+        most: SessionLimits {
+            ttl_s: need(sessions.max_ttl_s, "sessions.maxTtlS")?.get(),
+            turns: need(sessions.max_turns_limit, "sessions.maxTurnsLimit")?.get_u32(),
+            audio_seconds_per_turn: need(sessions.long_audio_seconds, "sessions.longAudioSeconds")?.get(),
+        },
         reaper_interval_s: need(sessions.reaper_interval_s, "sessions.reaperIntervalS")?.get(),
         max_sessions: need(sessions.max_sessions, "sessions.maxSessions")?.get_u32(),
         durable: need(sessions.durable, "sessions.durable")?,

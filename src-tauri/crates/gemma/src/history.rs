@@ -35,6 +35,13 @@ impl<'a> History<'a> {
         }
     }
 
+    /// Goes on behind an answer of the model whose turn nothing has closed yet.
+    pub(crate) fn after(calls: &'a [PastCall], messages: &[Message]) -> Self {
+        let mut history = Self { is_open: true, ..Self::new(messages) };
+        calls.iter().for_each(|each| history.called(each));
+        history
+    }
+
     /// The group of the next message.
     pub(crate) fn turn(&mut self, index: usize, message: &'a Message) -> Result<Group, RenderError> {
         let mut writer = Writer::default();
@@ -65,12 +72,7 @@ impl<'a> History<'a> {
                 for part in parts {
                     writer.part(part);
                 }
-                for each in calls {
-                    if let Some(id) = &each.id {
-                        self.by_id.entry(id).or_default().push_back(self.calls.len());
-                    }
-                    self.calls.push((each, false));
-                }
+                calls.iter().for_each(|each| self.called(each));
                 if calls.is_empty() {
                     self.close(&mut writer);
                 }
@@ -111,6 +113,13 @@ impl<'a> History<'a> {
         }
         let group = writer.group();
         ((!group.segments.is_empty()).then_some(group), opening)
+    }
+
+    fn called(&mut self, call: &'a PastCall) {
+        if let Some(id) = &call.id {
+            self.by_id.entry(id).or_default().push_back(self.calls.len());
+        }
+        self.calls.push((call, false));
     }
 
     fn open(&mut self, writer: &mut Writer) {

@@ -18,5 +18,7 @@ pub use answer::{
     Answer, AnswerEnd, CallIds, Delta, Finish, Gate, Piece, Stop, ToolCall, ToolChoice, Unfinished, Withheld,
 };
 pub use message::{Message, Part, PastArguments, PastCall, Role, ToolDeclaration};
-pub use render::{Conversation, Group, Opening, RenderError, Rendered, Segment, Thinking, render};
+pub use render::{
+    Continuation, Conversation, Group, Opening, RenderError, Rendered, Segment, Thinking, render, render_more,
+};
 pub use token::ControlToken;

@@ -1,7 +1,7 @@
 //! From a conversation to groups of segments.
 
 use crate::history::History;
-use crate::{ControlToken, Message, Part, Role, ToolDeclaration, declaration, lookalike};
+use crate::{ControlToken, Message, Part, PastCall, Role, ToolDeclaration, declaration, lookalike};
 
 /// What is to be answered.
 #[derive(Clone, Copy, Debug)]
@@ -10,6 +10,17 @@ pub struct Conversation<'a> {
     pub messages: &'a [Message],
     /// The tools the model may call.
     pub tools: &'a [ToolDeclaration],
+    /// Whether the model thinks before it answers.
+    pub thinking: Thinking,
+}
+
+/// What comes after an answer of the model, where everything up to that answer is there as state.
+#[derive(Clone, Copy, Debug)]
+pub struct Continuation<'a> {
+    /// The calls that the answer made.
+    pub calls: &'a [PastCall],
+    /// What came since, oldest first.
+    pub messages: &'a [Message],
     /// Whether the model thinks before it answers.
     pub thinking: Thinking,
 }
@@ -139,14 +150,34 @@ pub fn render(conversation: &Conversation<'_>) -> Result<Rendered, RenderError> 
     for (index, message) in messages.iter().enumerate().skip(head) {
         groups.push(history.turn(index, message)?);
     }
-    let (last, opening) = history.answer(conversation.thinking);
+    Ok(finish(groups, &history, conversation.thinking))
+}
+
+/// Renders what comes after an answer, from the end of that answer's last token on: the model's turn is closed
+/// first, unless a tool answers within it.
+///
+/// # Errors
+/// [`RenderError`] names the message that cannot be rendered.
+pub fn render_more(continuation: &Continuation<'_>) -> Result<Rendered, RenderError> {
+    let messages = continuation.messages;
+    if messages.is_empty() {
+        return Err(RenderError::NoMessages);
+    }
+    let mut history = History::after(continuation.calls, messages);
+    let turn = |(index, message)| history.turn(index, message);
+    let groups = messages.iter().enumerate().map(turn).collect::<Result<Vec<_>, _>>()?;
+    Ok(finish(groups, &history, continuation.thinking))
+}
+
+fn finish(mut groups: Vec<Group>, history: &History<'_>, thinking: Thinking) -> Rendered {
+    let (last, opening) = history.answer(thinking);
     groups.extend(last);
     let texts = groups.iter().flat_map(|group| &group.segments).filter_map(|segment| match segment {
         Segment::Text(text) => Some(lookalike::count(text)),
         Segment::Control(_) | Segment::Image(_) | Segment::Audio(_) => None,
     });
     let lookalikes = texts.fold(0, u32::saturating_add);
-    Ok(Rendered { groups, opening, lookalikes })
+    Rendered { groups, opening, lookalikes }
 }
 
 /// Collects segments and joins neighbouring texts, so that they are tokenised as one.

@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use hangar_config::Settings;
 use tokio::sync::watch;
 
+use crate::drones::Drones;
 use crate::flight::Flights;
 use crate::media::Decoder;
 use crate::receipts::Receipts;
@@ -22,6 +23,8 @@ pub(crate) struct App {
     pub(crate) roster: Roster,
     /// How the last requests went.
     pub(crate) receipts: Receipts,
+    /// The sessions.
+    pub(crate) drones: Drones,
     /// Answers under way.
     pub(crate) flights: Flights,
     /// Decodes pictures and sound.

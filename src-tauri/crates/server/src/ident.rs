@@ -16,6 +16,24 @@ pub(crate) fn random(length: usize) -> String {
     repeat_with(fastrand::alphanumeric).take(length).collect()
 }
 
+/// Letters and digits that nobody can guess, almost six bits each; without a source of chance there is no safe id.
+pub(crate) fn secret(length: usize) -> String {
+    const LETTERS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    let mut text = String::with_capacity(length);
+    let mut bytes = [0; 64];
+    while text.len() < length {
+        if getrandom::fill(&mut bytes).is_err() {
+            // The system has no chance to give only where it could not run this program either.
+            std::process::abort();
+        }
+        // Those beyond the last whole round would make the first letters likelier.
+        let even =
+            bytes.iter().filter(|byte| **byte < 248).map(|byte| char::from(LETTERS[usize::from(byte % 62)]));
+        text.extend(even.take(length - text.len()));
+    }
+    text
+}
+
 /// Id of one HTTP request: visible ASCII, so that it can stand in a header, a log line and an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RequestIdent(Arc<str>);

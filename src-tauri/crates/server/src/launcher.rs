@@ -122,6 +122,7 @@ pub fn load_order(model_dir: &Path, profile: &Profile) -> LoadOrder {
         model_dir: model_dir.to_owned(),
         context_window_tokens: profile.context_window_tokens,
         prefill_chunk_tokens: None,
+        state_cache_bytes: profile.worker.state_cache_bytes,
     }
 }
 

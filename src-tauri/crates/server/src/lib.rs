@@ -7,6 +7,7 @@
 mod app;
 mod body;
 mod chat;
+mod drones;
 mod durable;
 mod error;
 mod flight;

@@ -1,6 +1,7 @@
 //! The profiles that are served: each with a worker, a queue and a state of its own.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -53,6 +54,7 @@ struct Shared {
     workshop: Arc<dyn Workshop>,
     bench: watch::Sender<Option<Bench>>,
     pace: Pace,
+    live_sessions: AtomicU32,
     /// The last look for a model that was not there.
     missed: Mutex<Option<(Instant, Unavailable)>>,
 }
@@ -90,6 +92,8 @@ pub(crate) struct Look<'a> {
     pub(crate) towers: Towers,
     /// Why it cannot answer.
     pub(crate) unavailable: Option<Unavailable>,
+    /// Sessions that are not lost.
+    pub(crate) live_sessions: u32,
 }
 
 impl Served {
@@ -100,6 +104,7 @@ impl Served {
             workshop,
             bench: watch::Sender::new(None),
             pace: Pace::default(),
+            live_sessions: AtomicU32::new(0),
             missed: Mutex::default(),
         };
         let served = Self { shared: Arc::new(shared) };
@@ -132,6 +137,11 @@ impl Served {
     /// How long its answers take.
     pub(crate) fn pace(&self) -> &Pace {
         &self.shared.pace
+    }
+
+    /// Says how many sessions there are.
+    pub(crate) fn has_sessions(&self, count: u32) {
+        self.shared.live_sessions.store(count, Ordering::Relaxed);
     }
 
     /// Worker and counter; made now where the model has been found since.
@@ -193,7 +203,9 @@ impl Served {
             None => self.recently_missed().or_else(|| self.bench().err()),
         };
         let snapshot = self.snapshot();
-        Look { profile: self.profile(), towers: self.towers(&snapshot), snapshot, unavailable }
+        let live_sessions = self.shared.live_sessions.load(Ordering::Relaxed);
+        let towers = self.towers(&snapshot);
+        Look { profile: self.profile(), towers, snapshot, unavailable, live_sessions }
     }
 
     fn recently_missed(&self) -> Option<Unavailable> {

@@ -17,6 +17,7 @@ use tower_http::set_header::SetResponseHeaderLayer;
 
 use crate::app::{App, unix_seconds};
 use crate::chat;
+use crate::drones::{self, Drones};
 use crate::flight::{Door, Flights};
 use crate::guard::{Policy, guard};
 use crate::listen::Doorway;
@@ -114,6 +115,7 @@ impl Server {
             .route(routes::TRANSLATIONS, post(transcribe::translate))
             .route(routes::METRICS, get(metrics::metrics))
             .route("/admin/requests/{id}", get(receipts::one))
+            .merge(drones::routes())
             .merge(of_one_profile(""))
             .merge(of_one_profile("/profiles/{profile}"))
             .route(routes::START_SERVICE, post(admin::start_service))
@@ -192,6 +194,7 @@ impl ServerBuilder {
         let app = App {
             switch: Switch::new(flights.clone(), roster.clone()),
             panel: panel.watch(),
+            drones: Drones::new(&settings.profiles.default_profile().sessions),
             settings,
             roster,
             receipts: Receipts::default(),

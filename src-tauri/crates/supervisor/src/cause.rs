@@ -179,6 +179,7 @@ impl Cause {
                 WorkerFault::ContextLengthExceeded { .. }
                 | WorkerFault::PromptInvalid { .. }
                 | WorkerFault::SamplingInvalid { .. }
+                | WorkerFault::StateUnknown { .. }
                 | WorkerFault::OutOfMemory { .. }
                 | WorkerFault::Engine { .. },
             )

@@ -10,8 +10,8 @@ pub enum DispatchError {
     /// No queue is configured and a request is running.
     #[error("worker is busy and no queue is configured")]
     WorkerBusy,
-    /// An unload was asked for while a request runs.
-    #[error("worker is busy with a request")]
+    /// An unload was asked for while a request runs, or sessions live in the worker.
+    #[error("worker is busy with a request or holds sessions")]
     UnloadRefused,
     /// The queue holds as many as it may.
     #[error("queue is full with {depth} waiting")]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hangar_governor::memory::{self, MemoryProbe};
 use hangar_governor::power::{self, Wakefulness};
-use hangar_protocol::{Finished, MemoryUse, Phase, Pieces, ProbeReport, Prompt, Sampling};
+use hangar_protocol::{Finished, MemoryUse, Phase, Pieces, ProbeReport, Prompt, Sampling, StateId};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::task::{Order, Task};
@@ -24,6 +24,16 @@ pub struct Job {
     pub sampling: Sampling,
     /// Most tokens to generate.
     pub max_tokens: u32,
+    /// The kept state that it goes on from.
+    pub base: Option<StateId>,
+    /// The number under which the state after the answer is kept.
+    pub keep: Option<StateId>,
+}
+
+/// Holds off the idle unload, and any unload without force, until it is dropped.
+#[derive(Debug)]
+pub struct Hold {
+    _dropped: oneshot::Sender<()>,
 }
 
 /// An answer as it comes; dropping it cancels the request.
@@ -138,7 +148,7 @@ struct Readings {
 /// Which requests an unload may end; they end as cancelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// None: a worker that somebody waits for is not unloaded.
+    /// None: a worker that somebody waits for, or that is held, is not unloaded.
     Idle,
     /// The running one and all that wait.
     Everything,
@@ -246,10 +256,29 @@ impl WorkerHandle {
         }
     }
 
+    /// Keeps the worker loaded, once it is, for state that is worth more than its memory.
+    pub async fn hold(&self) -> Hold {
+        let (dropped, released) = oneshot::channel::<()>();
+        let orders = self.orders.downgrade();
+        drop(self.orders.send(Order::Hold).await);
+        tokio::spawn(async move {
+            drop(released.await);
+            if let Some(orders) = orders.upgrade() {
+                drop(orders.send(Order::LetGo).await);
+            }
+        });
+        Hold { _dropped: dropped }
+    }
+
+    /// Lets the worker drop kept states; a worker that does not have them does nothing.
+    pub async fn forget(&self, states: Vec<StateId>) {
+        drop(self.orders.send(Order::Forget(states)).await);
+    }
+
     /// Ends the process; answered when it is reaped.
     ///
     /// # Errors
-    /// [`DispatchError::UnloadRefused`] while a request runs and it reaches none.
+    /// [`DispatchError::UnloadRefused`] while a request runs or the worker is held, and it reaches none.
     pub async fn unload(&self, reach: Reach) -> Result<Unloaded, DispatchError> {
         let old_pid = self.snapshot().pid;
         let before = self.readings(old_pid).await;

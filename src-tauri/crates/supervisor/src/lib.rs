@@ -25,8 +25,8 @@ pub use cause::Cause;
 pub use error::DispatchError;
 pub use exit::{Exit, LastExit};
 pub use handle::{
-    Host, Job, LoadProgress, PrefillProgress, RanOn, Reach, Reply, ReplyEvent, Restarted, Start, Unloaded,
-    WorkerHandle,
+    Hold, Host, Job, LoadProgress, PrefillProgress, RanOn, Reach, Reply, ReplyEvent, Restarted, Start,
+    Unloaded, WorkerHandle,
 };
 pub use snapshot::{Counters, Snapshot, StateWord};
 
@@ -111,6 +111,8 @@ pub struct LoadOrder {
     pub context_window_tokens: u32,
     /// Prefill chunk in tokens; none lets the worker measure it.
     pub prefill_chunk_tokens: Option<u32>,
+    /// What the state of earlier prompts may take, in bytes; 0 keeps none.
+    pub state_cache_bytes: u64,
 }
 
 /// How to start a worker process.

@@ -135,8 +135,8 @@ impl Requests {
             return None;
         };
         Some(match work {
-            Work::Generate(Job { prompt, sampling, max_tokens }) => {
-                ToWorker::Generate(Generate { request: id, prompt, sampling, max_tokens })
+            Work::Generate(Job { prompt, sampling, max_tokens, base, keep }) => {
+                ToWorker::Generate(Generate { request: id, prompt, sampling, max_tokens, base, keep })
             }
             Work::Probe(prompt) => ToWorker::Probe(Probe { request: id, prompt }),
         })

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hangar_governor::power::{Awake, Reason, Wakefulness};
-use hangar_protocol::{Cancel, Load, Prompt, RequestId, ToWorker};
+use hangar_protocol::{Cancel, Forget, Load, Prompt, RequestId, StateId, ToWorker};
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
@@ -34,6 +34,9 @@ pub(crate) enum Order {
     Restart { settled: Settled },
     Shutdown { settled: Settled },
     Gone(RequestId),
+    Forget(Vec<StateId>),
+    Hold,
+    LetGo,
 }
 
 type Children = mpsc::Receiver<(Generation, ChildEvent)>;
@@ -136,6 +139,9 @@ impl Task {
                 self.step(Event::Shutdown);
             }
             Order::Gone(request) => self.step(Event::Cancel(request)),
+            Order::Forget(states) => self.step(Event::Forget(states)),
+            Order::Hold => self.step(Event::Held),
+            Order::LetGo => self.step(Event::LetGo),
         }
     }
 
@@ -189,6 +195,7 @@ impl Task {
                     model_dir: self.order.model_dir.display().to_string(),
                     context_window_tokens: self.order.context_window_tokens,
                     prefill_chunk_tokens: self.order.prefill_chunk_tokens,
+                    state_cache_bytes: self.order.state_cache_bytes,
                 }));
             }
             Effect::Dispatch(request) => {
@@ -198,6 +205,7 @@ impl Task {
                     self.send(frame);
                 }
             }
+            Effect::SendForget(states) => self.send(ToWorker::Forget(Forget { states })),
             Effect::SendCancel(request) => self.send(ToWorker::Cancel(Cancel { request })),
             Effect::Terminate => match &self.child.link {
                 Some(_) => self.send(ToWorker::Shutdown),

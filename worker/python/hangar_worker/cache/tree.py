@@ -96,6 +96,13 @@ class Tree(Generic[S]):
         """Ends one hold."""
         node.holds -= 1
 
+    def drop(self, node: Node[S]) -> None:
+        """Lets a node go at once, and what only it stood on, as far as nobody else needs them."""
+        at: Node[S] | None = node
+        while at is not None and at.parent is not None and not at.children and not at.holds:
+            self._remove(at)
+            at = at.parent
+
     def trim(self) -> int:
         """Lets nodes go until the budget is kept or nothing may go; how many went."""
         gone = 0

@@ -68,7 +68,8 @@ async fn measure(worker: &WorkerHandle, canary: &Canary) -> Result<Found, Dispat
 
 async fn answer(worker: &WorkerHandle, canary: &Canary) -> Result<Found, DispatchError> {
     let sampling = Sampling { temperature: 0.0, seed: Some(0), ..Sampling::default() };
-    let job = Job { prompt: canary.prompt.clone(), sampling, max_tokens: ANSWER_TOKENS };
+    let job =
+        Job { prompt: canary.prompt.clone(), sampling, max_tokens: ANSWER_TOKENS, base: None, keep: None };
     let mut reply = worker.generate(job).await?;
     let mut answer = Answer::default();
     let (mut visible, mut markup) = (String::new(), String::new());

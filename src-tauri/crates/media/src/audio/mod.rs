@@ -60,6 +60,11 @@ impl Segment {
         u32::try_from(self.samples.len() / segments::SAMPLES_PER_TOKEN).unwrap_or(u32::MAX)
     }
 
+    /// Duration in milliseconds, the silence behind it included, rounded down.
+    pub fn duration_ms(&self) -> u64 {
+        self.samples.len() as u64 * 1000 / u64::from(SAMPLE_RATE_HZ)
+    }
+
     /// The samples as little-endian 32-bit floats in base64.
     pub fn to_base64(&self) -> String {
         // Whole groups of three bytes at a time, so that no second copy of everything is made.

@@ -17,7 +17,12 @@ mod timings;
 mod tools;
 mod wire;
 
-pub(crate) use request::{ChatRequest, TokenLimit};
-pub(crate) use serve::{begin, complete};
-pub(crate) use talk::Talk;
-pub(crate) use thinking::Asked;
+pub(crate) use hearing::{Heard, Hearing};
+pub(crate) use request::{ChatRequest, TokenLimit, model, read_tokens, wants_stream};
+pub(crate) use sampling::read as read_sampling;
+pub(crate) use serve::{begin, complete, finish_sampling, written};
+pub(crate) use still::Still;
+pub(crate) use talk::{Talk, stream_headers};
+pub(crate) use thinking::{Asked, read as read_thinking};
+pub(crate) use tools::read as read_tools;
+pub(crate) use wire::data;

@@ -109,10 +109,13 @@ fn read_limit(root: &Field<'_>, profile: &Profile) -> Result<TokenLimit, ApiErro
     Ok(named.map_or(TokenLimit::Default(most), TokenLimit::Named))
 }
 
-fn read_tokens(field: &Field<'_>) -> Result<u32, ApiError> {
+/// Reads a number of tokens; what is beyond any window is as good as the largest number.
+///
+/// # Errors
+/// [`ApiError`] names the field.
+pub(crate) fn read_tokens(field: &Field<'_>) -> Result<u32, ApiError> {
     let count = field.value().as_u64().filter(|count| *count >= 1);
     let count = count.ok_or_else(|| field.unlike("a whole number of at least 1"))?;
-    // Beyond any window; the worker refuses it with its figures.
     Ok(u32::try_from(count).unwrap_or(u32::MAX))
 }
 

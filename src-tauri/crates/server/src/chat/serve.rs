@@ -3,7 +3,7 @@
 use axum::Extension;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
-use hangar_gemma::{Answer, CallIds, Conversation, Opening, Rendered, Thinking, ToolChoice};
+use hangar_gemma::{Answer, CallIds, Conversation, Gate, Opening, Rendered, Thinking, ToolChoice};
 use hangar_protocol::{Group, Media, Prompt, Sampling, Segment, Thought};
 use hangar_supervisor::Job;
 use serde_json::Value;
@@ -12,6 +12,7 @@ use super::hearing::Hearing;
 use super::request::{self, ChatRequest, TokenLimit};
 use super::room::answer_tokens;
 use super::talk::Talk;
+use super::thinking::Asked;
 use super::tools;
 use super::wire::Intake;
 use crate::app::App;
@@ -101,7 +102,9 @@ pub(crate) async fn begin(
     let window_tokens = profile.context_window_tokens;
     let (prompt, size) = bench.tokens.measure(prompt, window_tokens, most).await;
     let max_tokens = answer_tokens(wanted.limit, size, window_tokens)?;
-    let job = Job { prompt, sampling: sampling(&wanted, opening), max_tokens };
+    let mut sampling = wanted.sampling.clone();
+    finish_sampling(&mut sampling, &wanted.gate, wanted.thinking, opening);
+    let job = Job { prompt, sampling, max_tokens, base: None, keep: None };
     let reply = bench
         .worker
         .generate(job)
@@ -138,18 +141,20 @@ fn render(wanted: &ChatRequest, thinking_off: Thinking) -> Result<Rendered, ApiE
         .map_err(|error| ApiError::BadRequest { param: Some(error.field()), what: format!("{error}.") })
 }
 
-fn sampling(wanted: &ChatRequest, opening: Opening) -> Sampling {
-    let mut sampling = wanted.sampling.clone();
+/// Adds what follows from the tools and from where the answer begins.
+pub(crate) fn finish_sampling(sampling: &mut Sampling, gate: &Gate, thinking: Asked, opening: Opening) {
     sampling.thought = match opening {
         Opening::Thought => Thought::Open,
-        Opening::Turn if wanted.thinking.thinks => Thought::Allowed,
+        Opening::Turn if thinking.thinks => Thought::Allowed,
         Opening::Turn => Thought::Off,
     };
-    sampling.grammar = tools::grammar(&wanted.gate).or(sampling.grammar);
-    sampling
+    if let Some(grammar) = tools::grammar(gate) {
+        sampling.grammar = Some(grammar);
+    }
 }
 
-fn written(rendered: Rendered, media: Vec<Media>) -> Prompt {
+/// A rendered prompt as frames hold it.
+pub(crate) fn written(rendered: Rendered, media: Vec<Media>) -> Prompt {
     let groups = rendered
         .groups
         .into_iter()

@@ -39,6 +39,17 @@ pub(crate) struct Talk {
     flight: Flight,
 }
 
+/// The head of a stream of events.
+pub(crate) fn stream_headers() -> [(header::HeaderName, &'static str); 4] {
+    [
+        (header::CONTENT_TYPE, "text/event-stream"),
+        (header::CACHE_CONTROL, "no-store"),
+        (header::HeaderName::from_static("x-accel-buffering"), "no"),
+        // A stream that breaks off has to end its connection, and its head is sent before that is known.
+        (header::CONNECTION, "close"),
+    ]
+}
+
 /// What the next event of the worker means for the client.
 enum Turn {
     News(Vec<Heard>),
@@ -131,14 +142,7 @@ impl Talk {
             next.instrument(span.clone())
         });
         let events = futures::StreamExt::map(events, |event| Ok::<_, Infallible>(Bytes::from(event)));
-        let headers = [
-            (header::CONTENT_TYPE, "text/event-stream"),
-            (header::CACHE_CONTROL, "no-store"),
-            (header::HeaderName::from_static("x-accel-buffering"), "no"),
-            // A stream that breaks off has to end its connection, and its head is sent before that is known.
-            (header::CONNECTION, "close"),
-        ];
-        (headers, Body::from_stream(events)).into_response()
+        (stream_headers(), Body::from_stream(events)).into_response()
     }
 
     /// The next event to send, and whether more follow.

@@ -4,6 +4,7 @@ use hangar_protocol::WorkerFault;
 use hangar_supervisor::{Cause, DispatchError};
 
 use super::ApiError;
+use crate::drones::DroneError;
 use crate::pace::Pace;
 
 const RESTART: &str =
@@ -133,6 +134,7 @@ fn faulted(fault: &WorkerFault) -> ApiError {
             };
             ApiError::BadRequest { param: Some(param.to_owned()), what: format!("{param} {what}.") }
         }
+        WorkerFault::StateUnknown { .. } => DroneError::Lost.into(),
         WorkerFault::OutOfMemory { what } => {
             ApiError::WorkerCrashed { what: format!("out of memory: {what}") }
         }

@@ -13,6 +13,7 @@ use serde::Serialize;
 pub use code::ErrorCode;
 pub(crate) use dispatch::from_dispatch;
 
+use crate::drones::DroneError;
 use crate::flight::Door;
 use crate::guard::Refusal;
 
@@ -65,6 +66,15 @@ pub enum ApiError {
         /// The id, shortened.
         id: String,
     },
+    /// A session cannot do what was asked.
+    #[error(transparent)]
+    Session(#[from] DroneError),
+    /// A part of a kind that no session takes.
+    #[error("{param} is a kind of part that is not taken here. Send text, audio, image or tool_result.")]
+    UnsupportedPartType {
+        /// Path of the kind.
+        param: String,
+    },
     /// No such path.
     #[error("There is no {path:?} here. GET /v1/models and POST /v1/chat/completions are.")]
     PathNotFound {
@@ -88,7 +98,9 @@ pub enum ApiError {
         retry_after_s: u64,
     },
     /// An unload of a busy worker.
-    #[error("The model is answering a request. Try again later, or send {{\"force\": true}} to end it.")]
+    #[error(
+        "The model is answering a request or holds live sessions. Try again later, or send {{\"force\": true}} to end them."
+    )]
     UnloadRefused {
         /// When trying again makes sense.
         retry_after_s: u64,
@@ -219,6 +231,8 @@ impl ApiError {
             Self::ReceiptNotFound { .. } | Self::PathNotFound { .. } | Self::MethodNotFound { .. } => {
                 ErrorCode::NotFound
             }
+            Self::Session(error) => error.code(),
+            Self::UnsupportedPartType { .. } => ErrorCode::UnsupportedPartType,
             Self::WorkerBusy { .. } | Self::UnloadRefused { .. } => ErrorCode::WorkerBusy,
             Self::QueueFull { .. } => ErrorCode::QueueFull,
             Self::PayloadTooLarge { .. } => ErrorCode::PayloadTooLarge,
@@ -268,7 +282,9 @@ impl ApiError {
             Self::UnsupportedRequest { param, .. }
             | Self::UnsupportedModality { param, .. }
             | Self::Media { param, .. }
-            | Self::UnsupportedMediaType { param, .. } => Some(param),
+            | Self::UnsupportedMediaType { param, .. }
+            | Self::UnsupportedPartType { param } => Some(param),
+            Self::Session(error) => error.param(),
             Self::ModelNotFound { .. } | Self::UnsupportedBackend { .. } => Some("model"),
             Self::ContextLengthExceeded { .. } => Some("messages"),
             Self::Forbidden(refusal) => refusal.header(),
@@ -300,6 +316,8 @@ impl ApiError {
             Self::WorkerCrashed { .. } | Self::WorkerStalled { .. } => Some(1),
             Self::ShuttingDown => Some(5),
             Self::BadRequest { .. }
+            | Self::Session(_)
+            | Self::UnsupportedPartType { .. }
             | Self::UnsupportedRequest { .. }
             | Self::ContextLengthExceeded { .. }
             | Self::Forbidden(_)

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use hangar_gemma::{Message, Part};
 use hangar_media::{MediaError, Sense, decode_audio, decode_image};
 use hangar_protocol::Media;
+use serde::Serialize;
 use tokio::sync::Semaphore;
 
 use super::Found;
@@ -28,8 +29,19 @@ pub(crate) struct Decoded {
     pub(crate) audio_tokens: u32,
     /// How long the sound lasts, in milliseconds.
     pub(crate) audio_ms: u64,
+    /// The clips that sound became, in order.
+    pub(crate) clips: Vec<Clip>,
     /// For each medium found the places of what became of it: long sound becomes several clips.
     places: Vec<std::ops::Range<u32>>,
+}
+
+/// A stretch of sound as the model hears it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Clip {
+    /// How long it lasts, what it was padded with included.
+    pub(crate) duration_ms: u64,
+    /// Tokens it takes, without its markers.
+    pub(crate) tokens: u32,
 }
 
 impl Default for Decoder {
@@ -75,7 +87,9 @@ fn decode_all(found: Vec<Found>, audio_limit_ms: u64) -> Result<Decoded, ApiErro
                 drop(bytes);
                 all.audio_ms += sound.duration_ms();
                 for segment in sound.segments() {
-                    all.audio_tokens = all.audio_tokens.saturating_add(segment.tokens());
+                    let tokens = segment.tokens();
+                    all.audio_tokens = all.audio_tokens.saturating_add(tokens);
+                    all.clips.push(Clip { duration_ms: segment.duration_ms(), tokens });
                     all.media.push(Media::Pcm16k { data_base64: segment.to_base64() });
                 }
             }

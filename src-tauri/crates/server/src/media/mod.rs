@@ -3,5 +3,5 @@
 mod decode;
 mod found;
 
-pub(crate) use decode::Decoder;
+pub(crate) use decode::{Clip, Decoder};
 pub(crate) use found::{Basket, Found};

@@ -24,6 +24,7 @@ fn finished() -> Finished {
         timings: Timings { prefill_ms: 10.123_456, generation_ms: 20.0 },
         memory: MemoryUse { active_bytes: 3 << 29, ..BEFORE },
         warnings: Vec::new(),
+        kept: None,
     }
 }
 

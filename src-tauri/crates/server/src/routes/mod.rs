@@ -13,7 +13,7 @@ use axum::extract::Request;
 use crate::error::ApiError;
 
 /// Every path of the API with the methods it has; the router is built from the same paths.
-pub(crate) const PATHS: [(&str, &str); 14] = [
+pub(crate) const PATHS: [(&str, &str); 15] = [
     (HEALTH, "GET, HEAD"),
     (READY, "GET, HEAD"),
     (MODELS, "GET, HEAD"),
@@ -21,6 +21,7 @@ pub(crate) const PATHS: [(&str, &str); 14] = [
     (CHAT, "POST"),
     (TRANSCRIPTIONS, "POST"),
     (TRANSLATIONS, "POST"),
+    (DRONES, "GET, HEAD, POST"),
     (UNLOAD, "POST"),
     (RESTART, "POST"),
     (START_SERVICE, "POST"),
@@ -37,6 +38,7 @@ pub(crate) const STATS: &str = "/admin/stats";
 pub(crate) const CHAT: &str = "/v1/chat/completions";
 pub(crate) const TRANSCRIPTIONS: &str = "/v1/audio/transcriptions";
 pub(crate) const TRANSLATIONS: &str = "/v1/audio/translations";
+pub(crate) const DRONES: &str = "/v1/si-drones";
 pub(crate) const UNLOAD: &str = "/admin/worker/unload";
 pub(crate) const RESTART: &str = "/admin/worker/restart";
 pub(crate) const START_SERVICE: &str = "/admin/service/start";

@@ -117,7 +117,7 @@ impl Worker {
             idle_seconds: idle.map(|idle| round_ms(idle.as_secs_f64())),
             queue_depth: snapshot.queue_depth,
             queue_max_depth: snapshot.queue_max_depth,
-            live_session_count: 0,
+            live_session_count: look.live_sessions,
         }
     }
 }
@@ -176,6 +176,11 @@ impl Memory {
             peak_gb: gigabytes(memory.peak_bytes),
             cache_gb: gigabytes(memory.cache_bytes),
         }
+    }
+
+    /// Most ever held, in GiB.
+    pub(crate) fn peak_gb(self) -> f64 {
+        self.peak_gb
     }
 }
 

@@ -24,7 +24,7 @@ fn settings() -> Settings {
 fn look(profile: &Profile, snapshot: Snapshot) -> Look<'_> {
     let loaded = snapshot.model.as_ref().map(|model| Towers { image: model.image, audio: model.audio });
     let towers = Towers::known(profile, loaded, None);
-    Look { profile, snapshot: std::sync::Arc::new(snapshot), towers, unavailable: None }
+    Look { profile, snapshot: std::sync::Arc::new(snapshot), towers, unavailable: None, live_sessions: 0 }
 }
 
 /// Two profiles: the default as it is seen, and one whose model is not there.

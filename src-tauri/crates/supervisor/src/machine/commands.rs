@@ -1,6 +1,6 @@
 //! Commands of the outside: demand, cancel, unload, restart, shutdown.
 
-use hangar_protocol::RequestId;
+use hangar_protocol::{RequestId, StateId};
 
 use super::{Effect, How, Machine, Outcome, State, Then, Ticket, Timer};
 use crate::{DispatchError, Reach};
@@ -41,10 +41,32 @@ impl Machine {
         }
     }
 
+    /// A worker that has not loaded yet, or is on its way out, keeps nothing.
+    pub(super) fn forget(&self, states: Vec<StateId>, effects: &mut Vec<Effect>) {
+        if matches!(self.state, State::Ready | State::Busy { .. }) && !states.is_empty() {
+            effects.push(Effect::SendForget(states));
+        }
+    }
+
+    pub(super) fn held(&mut self) {
+        self.holds += 1;
+        if self.state == State::Ready {
+            // The idle timer belongs to the epoch before.
+            self.enter(State::Ready);
+        }
+    }
+
+    pub(super) fn let_go(&mut self, effects: &mut Vec<Effect>) {
+        self.holds = self.holds.saturating_sub(1);
+        if self.holds == 0 && self.state == State::Ready {
+            self.rest(effects);
+        }
+    }
+
     pub(super) fn unload(&mut self, ticket: Ticket, reach: Reach, effects: &mut Vec<Effect>) {
         match reach {
             Reach::Everything => self.fail_queue(&DispatchError::Cancelled, effects),
-            Reach::Idle if self.is_wanted() => {
+            Reach::Idle if self.is_wanted() || self.is_held() => {
                 effects.push(Effect::Settle { ticket, result: Err(DispatchError::UnloadRefused) });
                 return;
             }
@@ -150,6 +172,11 @@ impl Machine {
 
     fn is_wanted(&self) -> bool {
         matches!(self.state, State::Busy { .. }) || !self.queue.is_empty()
+    }
+
+    /// One that has no state to lose is not held, whatever is hoped of it.
+    fn is_held(&self) -> bool {
+        self.holds > 0 && matches!(self.state, State::Ready)
     }
 
     fn begin_unload(&mut self, ticket: Ticket, effects: &mut Vec<Effect>) {

@@ -39,6 +39,8 @@ pub(crate) struct Machine {
     unloads: Vec<Ticket>,
     restarts: Vec<Ticket>,
     failures: u32,
+    /// How many hold off unloads.
+    holds: u32,
     /// Answers in a row that this worker's engine failed.
     faults: u32,
     last_failure: Option<Cause>,
@@ -59,6 +61,7 @@ impl Machine {
             unloads: Vec::new(),
             restarts: Vec::new(),
             failures: 0,
+            holds: 0,
             faults: 0,
             last_failure: None,
             backoff_ms: 0,
@@ -72,6 +75,9 @@ impl Machine {
         match event {
             Event::Demand(request) => self.demand(request, &mut effects),
             Event::Cancel(request) => self.cancel(request, &mut effects),
+            Event::Forget(states) => self.forget(states, &mut effects),
+            Event::Held => self.held(),
+            Event::LetGo => self.let_go(&mut effects),
             Event::Unload { ticket, reach } => self.unload(ticket, reach, &mut effects),
             Event::Restart { ticket } => self.restart(ticket, &mut effects),
             Event::Shutdown => self.shutdown(&mut effects),
@@ -210,10 +216,17 @@ impl Machine {
             let timer = Timer::Request(request);
             effects.push(Effect::Arm { timer, after_ms: self.limits.request_timeout_ms });
         } else {
-            self.enter(State::Ready);
-            if let Some(idle_ms) = self.limits.idle_unload_ms {
-                self.arm_state(idle_ms, effects);
-            }
+            self.rest(effects);
+        }
+    }
+
+    /// Ready, and unloaded after a while unless somebody holds it.
+    fn rest(&mut self, effects: &mut Vec<Effect>) {
+        self.enter(State::Ready);
+        if let Some(idle_ms) = self.limits.idle_unload_ms
+            && self.holds == 0
+        {
+            self.arm_state(idle_ms, effects);
         }
     }
 

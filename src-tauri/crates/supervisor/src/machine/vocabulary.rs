@@ -1,6 +1,6 @@
 //! The machine's words: events, effects, states and timers.
 
-use hangar_protocol::{Finished, Phase, ProbeReport, RequestId, Verdict, WorkerFault};
+use hangar_protocol::{Finished, Phase, ProbeReport, RequestId, StateId, Verdict, WorkerFault};
 
 use crate::{Cause, DispatchError, Exit, Reach};
 
@@ -17,6 +17,11 @@ pub(crate) struct Ticket(pub u64);
 pub(crate) enum Event {
     Demand(RequestId),
     Cancel(RequestId),
+    /// Kept states are no longer wanted.
+    Forget(Vec<StateId>),
+    /// Somebody has state in the worker that is worth more than its memory.
+    Held,
+    LetGo,
     Unload {
         ticket: Ticket,
         reach: Reach,
@@ -95,6 +100,7 @@ pub(crate) enum Effect {
     SendLoad,
     Dispatch(RequestId),
     SendCancel(RequestId),
+    SendForget(Vec<StateId>),
     /// Asks the child to end; the machine arms the grace timer itself.
     Terminate,
     /// Asks the child for the stacks of its threads; needs nothing of its interpreter.

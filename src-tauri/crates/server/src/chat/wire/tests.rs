@@ -27,6 +27,7 @@ fn finished(reason: FinishReason) -> Finished {
         timings: Spent { prefill_ms: 10.123_456, generation_ms: 20.0 },
         memory: MemoryUse { active_bytes: 1 << 30, peak_bytes: 3 << 29, cache_bytes: 0 },
         warnings: vec!["The schema's keywords not are not enforced.".into()],
+        kept: None,
     }
 }
 

@@ -34,6 +34,7 @@ fn finished(request: RequestId) -> RequestEnd {
         timings: Timings::default(),
         memory: MemoryUse::default(),
         warnings: Vec::new(),
+        kept: None,
     })
 }
 

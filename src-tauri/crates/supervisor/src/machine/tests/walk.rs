@@ -70,6 +70,11 @@ impl World {
                 let phase = phases[usize::try_from(dice.roll(5)).unwrap()];
                 advanced(generation, phase, dice.roll(50), dice.roll(9))
             }
+            18 if dice.roll(4) == 0 => match dice.roll(3) {
+                0 => Event::Forget(vec![StateId(self.number)]),
+                1 => Event::Held,
+                _ => Event::LetGo,
+            },
             17 if dice.roll(10) == 0 => Event::TimerFired(Timer::Silence(generation)),
             _ if !self.timers.is_empty() => {
                 let sides = u64::try_from(self.timers.len()).unwrap();
@@ -101,6 +106,7 @@ impl World {
                 Effect::Arm { timer, .. } => self.timers.push(timer),
                 Effect::SendLoad
                 | Effect::SendCancel(_)
+                | Effect::SendForget(_)
                 | Effect::Terminate
                 | Effect::DumpStacks
                 | Effect::Kill => {

@@ -1,0 +1,384 @@
+//! All sessions and what may happen to them. It names no clock and no worker: the time comes in as milliseconds
+//! since the service began, and the number of the worker's process as a figure.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+use hangar_gemma::PastCall;
+use hangar_protocol::{Kept, StateId};
+
+use super::DroneError;
+use super::policy::Policy;
+use crate::media::Clip;
+
+/// Ended sessions whose end is remembered, so that they are told apart from those that never were.
+const REMEMBERED: usize = 1000;
+
+/// One session.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Drone<S> {
+    /// `sidr_` and letters and digits.
+    pub(crate) id: String,
+    /// What was settled at its creation.
+    pub(crate) setup: S,
+    /// Its limits.
+    pub(crate) policy: Policy,
+    /// Unix seconds.
+    pub(crate) created_at: u64,
+    /// When it was created, had its last turn, or was touched.
+    pub(crate) active_ms: u64,
+    /// The turns so far.
+    pub(crate) turns: Vec<Turn>,
+    /// The worker process that has its state; none before the first turn.
+    pub(crate) generation: Option<u64>,
+    /// What it is doing.
+    pub(crate) stage: Stage,
+}
+
+/// What a session is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// It waits for a turn.
+    Idle,
+    /// A turn runs, under this number.
+    Turning(u64),
+    /// The worker that had its state is gone.
+    Lost,
+}
+
+/// One turn that was answered.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Turn {
+    /// The state at its end.
+    pub(crate) state: StateId,
+    /// How much that is.
+    pub(crate) kept: Kept,
+    /// What was sent, without media.
+    pub(crate) parts: Vec<Said>,
+    /// The answer.
+    pub(crate) text: String,
+    /// The calls it made.
+    pub(crate) calls: Vec<PastCall>,
+    /// Why it ended.
+    pub(crate) finish_reason: &'static str,
+    /// The clips that its sound became.
+    pub(crate) clips: Vec<Clip>,
+    /// Unix seconds.
+    pub(crate) at: u64,
+}
+
+/// A part of a turn, as the transcript tells it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Said {
+    /// Text.
+    Text(String),
+    /// A picture.
+    Image {
+        /// What it was.
+        mime_type: &'static str,
+        /// Size as it came.
+        bytes: usize,
+    },
+    /// Sound.
+    Audio {
+        /// What it was.
+        mime_type: &'static str,
+        /// Size as it came.
+        bytes: usize,
+    },
+    /// What a tool gave back.
+    ToolResult {
+        /// The call it answers.
+        call_id: Option<String>,
+        /// What came back.
+        text: String,
+    },
+}
+
+/// A turn that may run.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Begun<S> {
+    /// Its number, for the end.
+    pub(crate) number: u64,
+    /// What was settled at the session's creation.
+    pub(crate) setup: S,
+    /// The session's limits.
+    pub(crate) policy: Policy,
+    /// From 1.
+    pub(crate) turn_index: u32,
+    /// The state to go on from.
+    pub(crate) base: Option<StateId>,
+    /// Tokens of that state.
+    pub(crate) held_tokens: u32,
+    /// The calls that its tools may answer now.
+    pub(crate) calls: Vec<PastCall>,
+}
+
+/// What is left of a session that ended.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Released<S> {
+    /// What was settled at its creation.
+    pub(crate) setup: S,
+    /// The states that nobody needs any more.
+    pub(crate) states: Vec<StateId>,
+}
+
+/// All sessions.
+#[derive(Debug)]
+pub(crate) struct Table<S> {
+    most: u32,
+    live: BTreeMap<String, Drone<S>>,
+    expired: VecDeque<(String, u64)>,
+    /// How many sessions stand on a state.
+    users: HashMap<StateId, u32>,
+    last_turn: u64,
+}
+
+impl<S: Clone> Table<S> {
+    /// No sessions, and at most so many at once.
+    pub(crate) fn new(most: u32) -> Self {
+        Self { most, live: BTreeMap::new(), expired: VecDeque::new(), users: HashMap::new(), last_turn: 0 }
+    }
+
+    /// Every session, by id.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Drone<S>> {
+        self.live.values()
+    }
+
+    /// Begins a session under a new id.
+    ///
+    /// # Errors
+    /// [`DroneError::Limit`]; no other session goes for it.
+    pub(crate) fn create(
+        &mut self,
+        id: String,
+        setup: S,
+        policy: Policy,
+        created_at: u64,
+        now_ms: u64,
+    ) -> Result<&Drone<S>, DroneError> {
+        self.check_room()?;
+        let (turns, generation, stage) = (Vec::new(), None, Stage::Idle);
+        let drone =
+            Drone { id: id.clone(), setup, policy, created_at, active_ms: now_ms, turns, generation, stage };
+        Ok(self.live.entry(id).insert_entry(drone).into_mut())
+    }
+
+    /// One session.
+    ///
+    /// # Errors
+    /// [`DroneError::NotFound`] or [`DroneError::Expired`].
+    pub(crate) fn find(&self, id: &str) -> Result<&Drone<S>, DroneError> {
+        self.live.get(id).ok_or_else(|| self.missing(id))
+    }
+
+    /// Begins a turn: from here to its end no other may.
+    ///
+    /// # Errors
+    /// What is in the way.
+    pub(crate) fn begin_turn(&mut self, id: &str) -> Result<Begun<S>, DroneError> {
+        let number = self.last_turn + 1;
+        let missing = self.missing(id);
+        let drone = self.live.get_mut(id).ok_or(missing)?;
+        drone.check_idle()?;
+        let most = drone.policy.max_turns;
+        let turn_index = u32::try_from(drone.turns.len()).unwrap_or(u32::MAX).saturating_add(1);
+        if turn_index > most {
+            return Err(DroneError::TurnsUsedUp { most });
+        }
+        drone.stage = Stage::Turning(number);
+        self.last_turn = number;
+        let last = drone.turns.last();
+        Ok(Begun {
+            number,
+            setup: drone.setup.clone(),
+            policy: drone.policy.clone(),
+            turn_index,
+            base: last.map(|turn| turn.state),
+            held_tokens: last.map_or(0, |turn| turn.kept.context_tokens),
+            calls: last.map(|turn| turn.calls.clone()).unwrap_or_default(),
+        })
+    }
+
+    /// Ends a turn that was answered by this worker process; the state of one whose session is gone comes back.
+    pub(crate) fn answered(
+        &mut self,
+        id: &str,
+        number: u64,
+        turn: Turn,
+        generation: u64,
+        now_ms: u64,
+    ) -> Result<&Drone<S>, StateId> {
+        let state = turn.state;
+        let Some(drone) = self.live.get_mut(id).filter(|drone| drone.stage == Stage::Turning(number)) else {
+            return Err(state);
+        };
+        drone.turns.push(turn);
+        drone.generation = Some(generation);
+        drone.stage = Stage::Idle;
+        drone.active_ms = now_ms;
+        self.users.insert(state, 1);
+        Ok(drone)
+    }
+
+    /// Ends a turn that was not answered: the session is as it was before, but for its time.
+    pub(crate) fn failed(&mut self, id: &str, number: u64, now_ms: u64) {
+        if let Some(drone) = self.live.get_mut(id)
+            && drone.stage == Stage::Turning(number)
+        {
+            drone.stage = Stage::Idle;
+            drone.active_ms = now_ms;
+        }
+    }
+
+    /// Gives a session its whole time again.
+    ///
+    /// # Errors
+    /// As [`Self::find`].
+    pub(crate) fn touch(&mut self, id: &str, now_ms: u64) -> Result<&Drone<S>, DroneError> {
+        let missing = self.missing(id);
+        let drone = self.live.get_mut(id).ok_or(missing)?;
+        drone.active_ms = now_ms;
+        Ok(drone)
+    }
+
+    /// Forgets what came after that many turns.
+    ///
+    /// # Errors
+    /// [`DroneError::NoSuchTurn`], or that the session is not idle.
+    pub(crate) fn roll_back(
+        &mut self,
+        id: &str,
+        to_turn: u64,
+        now_ms: u64,
+    ) -> Result<(&Drone<S>, Vec<StateId>), DroneError> {
+        let missing = self.missing(id);
+        let drone = self.live.get_mut(id).ok_or(missing)?;
+        drone.check_idle()?;
+        let turns = u32::try_from(drone.turns.len()).unwrap_or(u32::MAX);
+        let keep = usize::try_from(to_turn).ok().filter(|keep| *keep <= drone.turns.len());
+        let keep = keep.ok_or(DroneError::NoSuchTurn { asked: to_turn, turns })?;
+        let gone: Vec<StateId> = drone.turns.split_off(keep).into_iter().map(|turn| turn.state).collect();
+        drone.active_ms = now_ms;
+        let states = unused(&mut self.users, gone);
+        Ok((self.find(id)?, states))
+    }
+
+    /// Begins another session that has everything of this one.
+    ///
+    /// # Errors
+    /// That there is no room, or the session is not idle.
+    pub(crate) fn fork(
+        &mut self,
+        id: &str,
+        new_id: String,
+        created_at: u64,
+        now_ms: u64,
+    ) -> Result<&Drone<S>, DroneError> {
+        self.find(id)?.check_idle()?;
+        self.check_room()?;
+        let fork = Drone { id: new_id.clone(), created_at, active_ms: now_ms, ..self.find(id)?.clone() };
+        for turn in &fork.turns {
+            *self.users.entry(turn.state).or_default() += 1;
+        }
+        Ok(self.live.entry(new_id).insert_entry(fork).into_mut())
+    }
+
+    /// Ends a session, whatever it is doing.
+    ///
+    /// # Errors
+    /// As [`Self::find`].
+    pub(crate) fn delete(&mut self, id: &str) -> Result<Released<S>, DroneError> {
+        let drone = self.live.remove(id).ok_or_else(|| self.missing(id))?;
+        Ok(self.release(drone))
+    }
+
+    /// Ends every session whose time is over; one whose turn runs has time until its end.
+    pub(crate) fn reap(&mut self, now_ms: u64) -> Vec<Released<S>> {
+        let over =
+            |drone: &Drone<S>| !matches!(drone.stage, Stage::Turning(_)) && now_ms >= drone.expires_ms();
+        let ids: Vec<String> =
+            self.live.values().filter(|drone| over(drone)).map(|drone| drone.id.clone()).collect();
+        let mut released = Vec::new();
+        for id in ids {
+            if let Some(drone) = self.live.remove(&id) {
+                self.expired.truncate(REMEMBERED - 1);
+                self.expired.push_front((id, whole_seconds(drone.policy.ttl_s)));
+                released.push(self.release(drone));
+            }
+        }
+        released
+    }
+
+    /// The process that is there now has none of the state of an earlier one: idle sessions that stood on that
+    /// are lost. `now` tells the process of a setup, and none where there is none.
+    pub(crate) fn lose(&mut self, now: impl Fn(&S) -> Option<u64>) {
+        for drone in self.live.values_mut() {
+            let is_gone = drone.generation.is_some() && drone.generation != now(&drone.setup);
+            if drone.stage == Stage::Idle && !drone.turns.is_empty() && is_gone {
+                drone.stage = Stage::Lost;
+                for turn in &drone.turns {
+                    self.users.remove(&turn.state);
+                }
+            }
+        }
+    }
+
+    fn check_room(&self) -> Result<(), DroneError> {
+        let live = self.live.values().filter(|drone| drone.stage != Stage::Lost).count();
+        if u32::try_from(live).is_ok_and(|live| live < self.most) {
+            Ok(())
+        } else {
+            Err(DroneError::Limit { most: self.most })
+        }
+    }
+
+    fn release(&mut self, drone: Drone<S>) -> Released<S> {
+        let states = drone.turns.into_iter().map(|turn| turn.state).collect();
+        Released { setup: drone.setup, states: unused(&mut self.users, states) }
+    }
+
+    fn missing(&self, id: &str) -> DroneError {
+        match self.expired.iter().find(|(expired, _)| expired == id) {
+            Some((_, ttl_s)) => DroneError::Expired { ttl_s: *ttl_s },
+            None => DroneError::NotFound { id: id.chars().take(60).collect() },
+        }
+    }
+}
+
+impl<S> Drone<S> {
+    /// When its time is over, unless a turn begins before.
+    pub(crate) fn expires_ms(&self) -> u64 {
+        let ttl = std::time::Duration::try_from_secs_f64(self.policy.ttl_s).unwrap_or_default();
+        self.active_ms.saturating_add(u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX))
+    }
+
+    fn check_idle(&self) -> Result<(), DroneError> {
+        match self.stage {
+            Stage::Idle => Ok(()),
+            Stage::Turning(_) => Err(DroneError::Busy),
+            Stage::Lost => Err(DroneError::Lost),
+        }
+    }
+}
+
+/// Of these, the states that no session stands on any more.
+fn unused(users: &mut HashMap<StateId, u32>, states: Vec<StateId>) -> Vec<StateId> {
+    let mut gone = Vec::new();
+    for state in states {
+        let Some(count) = users.get_mut(&state) else { continue };
+        *count -= 1;
+        if *count == 0 {
+            users.remove(&state);
+            gone.push(state);
+        }
+    }
+    gone
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a positive number of seconds")]
+fn whole_seconds(seconds: f64) -> u64 {
+    seconds.round() as u64
+}
+
+#[cfg(test)]
+mod tests;
