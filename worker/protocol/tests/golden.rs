@@ -23,7 +23,7 @@ fn check<T: Serialize + DeserializeOwned>(transcript: &str, kinds: &[&str]) {
 fn every_frame_to_a_worker_reads_and_writes_as_in_the_transcript() {
     check::<ToWorker>(
         include_str!("../../../tests/golden/to_worker.jsonl"),
-        &["load", "generate", "probe", "cancel", "ping", "shutdown"],
+        &["load", "generate", "probe", "cancel", "forget", "ping", "shutdown"],
     );
 }
 

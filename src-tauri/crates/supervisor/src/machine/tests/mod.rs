@@ -1,5 +1,6 @@
 //! The table row by row.
 
+mod held;
 mod walk;
 mod watchdog;
 

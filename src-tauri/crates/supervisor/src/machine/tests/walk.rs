@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use hangar_protocol::StateId;
+
 use super::*;
 
 /// Seeded generator: a failing walk is found again by its seed.
