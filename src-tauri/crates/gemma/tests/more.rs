@@ -25,9 +25,9 @@ fn result(id: &str, text: &str) -> Message {
 
 /// The whole, cut behind the last thing the answer itself wrote.
 fn behind(messages: &[Message], answer: &str, thinking: Thinking) -> String {
-    let whole = flat(&render(&Conversation { messages, tools: &[], thinking }).unwrap().groups);
-    let (_, rest) = whole.rsplit_once(answer).unwrap();
-    rest.to_owned()
+    let whole = render(&Conversation { messages, tools: &[], thinking }).expect("it renders");
+    let whole = flat(&whole.groups);
+    whole.rsplit_once(answer).expect("it is said").1.to_owned()
 }
 
 #[test]

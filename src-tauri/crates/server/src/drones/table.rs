@@ -160,7 +160,8 @@ impl<S: Clone> Table<S> {
         let (turns, generation, stage) = (Vec::new(), None, Stage::Idle);
         let drone =
             Drone { id: id.clone(), setup, policy, created_at, active_ms: now_ms, turns, generation, stage };
-        Ok(self.live.entry(id).insert_entry(drone).into_mut())
+        self.live.insert(id.clone(), drone);
+        self.find(&id)
     }
 
     /// One session.
@@ -280,7 +281,8 @@ impl<S: Clone> Table<S> {
         for turn in &fork.turns {
             *self.users.entry(turn.state).or_default() += 1;
         }
-        Ok(self.live.entry(new_id).insert_entry(fork).into_mut())
+        self.live.insert(new_id.clone(), fork);
+        self.find(&new_id)
     }
 
     /// Ends a session, whatever it is doing.

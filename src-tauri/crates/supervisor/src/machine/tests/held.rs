@@ -5,9 +5,8 @@ use hangar_protocol::StateId;
 use super::*;
 
 fn idle_timers(effects: &[Effect]) -> Vec<Timer> {
-    let timer = |effect: &Effect| match effect {
-        Effect::Arm { timer: timer @ Timer::State { .. }, .. } => Some(*timer),
-        _ => None,
+    let timer = |effect: &Effect| {
+        if let Effect::Arm { timer: timer @ Timer::State { .. }, .. } = effect { Some(*timer) } else { None }
     };
     effects.iter().filter_map(timer).collect()
 }
