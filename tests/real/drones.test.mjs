@@ -1,5 +1,7 @@
 // SI Drones at a real server with the built-in model: what they keep, what ends them, and what never mixes.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import { ENDLESS_TOKENS, endless } from "./models.mjs";
 import { ask, get, lives, open, post, serve, until, worker } from "./server.mjs";
@@ -273,4 +275,51 @@ test("a session has instructions, tools and sampling of its own, and its calls a
     const { status, body } = await post(server, DRONES, bad);
     assert.ok(status >= 400 && status < 500 && body.error.param === param, JSON.stringify([bad, body]));
   }
+});
+
+test("sound and pictures of a turn stay in the session, each told by its tokens and none kept in the transcript", async (t) => {
+  const server = await serve(t);
+  const canary = (name) =>
+    readFileSync(join(import.meta.dirname, "../../worker/pocket/canary", name)).toString("base64");
+  const { session_id } = await create(server);
+  const heard = await turn(server, session_id, {
+    parts: [
+      { type: "text", text: "what do you hear?" },
+      { type: "audio", audio: { format: "wav", data: canary("lantern_seven.wav") } },
+    ],
+  });
+  assert.equal(heard.body.completion.text, "i heard lantern seven.");
+  const { audio_token_count, audio_segments } = heard.body.metrics;
+  assert.ok(audio_token_count > 0 && heard.body.usage.prompt_tokens > audio_token_count);
+  assert.deepEqual(
+    audio_segments.map((segment) => segment.tokens),
+    [audio_token_count],
+  );
+  const after = await turn(server, session_id, "what is the code?");
+  assert.equal(after.body.metrics.audio_token_count, 0);
+  assert.ok(after.body.metrics.cached_tokens >= heard.body.metrics.context_tokens_total - 1);
+  // The built-in model has never seen a picture after it heard something.
+  const other = await create(server);
+  const seen = await turn(server, other.session_id, {
+    parts: [
+      { type: "image_url", image_url: { url: `data:image/png;base64,${canary("blue.png")}` } },
+      { type: "text", text: "what color is this?" },
+    ],
+  });
+  assert.equal(seen.body.completion.text, "the color is blue.");
+  const turns = [session_id, other.session_id].map(
+    async (id) => (await get(server, `${DRONES}/${id}/transcript`)).turns,
+  );
+  const told = (await Promise.all(turns)).flat();
+  assert.deepEqual(
+    told.map((each) => each.parts.map((part) => part.type)),
+    [["text", "audio"], ["text"], ["image", "text"]],
+  );
+  assert.ok(!JSON.stringify(told).includes(canary("blue.png").slice(100, 140)));
+  const short = await create(server, { audio_seconds_per_turn: 0.5 });
+  const long = { parts: [{ type: "audio", audio: { format: "wav", data: canary("lantern_seven.wav") } }] };
+  refused(await turn(server, short.session_id, long), 400, "audio_too_long");
+  const broken = { parts: [{ type: "audio", audio: { format: "wav", data: "UklGRg==" } }] };
+  refused(await turn(server, short.session_id, broken), 400, "invalid_audio");
+  assert.equal((await one(server, short.session_id)).turn_count, 0);
 });
