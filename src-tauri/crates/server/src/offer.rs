@@ -1,10 +1,8 @@
 //! What a profile takes in: configured, and as far as its model has a tower for it.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use hangar_config::{Modality, Profile};
-use serde_json::Value;
 
 /// Which towers a model has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,14 +14,6 @@ pub(crate) struct Towers {
 }
 
 impl Towers {
-    /// As the model's own config.json says; none where it cannot be read.
-    pub(crate) fn read(model_dir: &Path) -> Option<Self> {
-        let text = std::fs::read(model_dir.join("config.json")).ok()?;
-        let config: Value = serde_json::from_slice(&text).ok()?;
-        let has = |key: &str| config.get(key).is_some_and(Value::is_object);
-        Some(Self { image: has("vision_config"), audio: has("audio_config") })
-    }
-
     /// As the loaded model says, else its files, else what it was published with, else nothing.
     pub(crate) fn known(profile: &Profile, loaded: Option<Self>, files: Option<Self>) -> Self {
         loaded.or(files).unwrap_or_else(|| {
@@ -61,22 +51,5 @@ impl Offer {
     /// Whether a kind is switched on and the model can take it.
     pub(crate) fn takes(&self, modality: Modality) -> bool {
         self.profile.modalities.policy(modality).enabled && self.towers.support(modality)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn files_tell_the_towers_before_the_model_is_loaded() {
-        let folder = tempfile::tempdir().unwrap();
-        assert_eq!(Towers::read(folder.path()), None);
-        let config = r#"{"vision_config": {"a": 1}, "audio_config": null}"#;
-        std::fs::write(folder.path().join("config.json"), config).unwrap();
-        let towers = Towers::read(folder.path()).unwrap();
-        let supported: Vec<Modality> =
-            Modality::ALL.into_iter().filter(|modality| towers.support(*modality)).collect();
-        assert_eq!(supported, [Modality::Text, Modality::Image]);
     }
 }

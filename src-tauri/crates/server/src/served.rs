@@ -173,8 +173,9 @@ impl Served {
 
     fn make(&self, model_dir: PathBuf) -> Bench {
         let worker = self.shared.workshop.worker(self.profile(), &model_dir);
-        let thinking_off = thinking_off(ModelTraits::read(&model_dir));
-        let towers = Towers::read(&model_dir);
+        let traits = ModelTraits::read(&model_dir);
+        let thinking_off = thinking_off(traits);
+        let towers = traits.map(|traits| Towers { image: traits.sees, audio: traits.hears });
         Bench { worker, tokens: Arc::new(TokenCounter::new(model_dir)), thinking_off, towers }
     }
 
@@ -216,8 +217,11 @@ impl Served {
 }
 
 /// The large models of the family are shown an empty thought, as their own template does.
-fn thinking_off(traits: ModelTraits) -> Thinking {
-    if traits.has_layer_embeddings == Some(false) { Thinking::OffByEmptyThought } else { Thinking::Off }
+fn thinking_off(traits: Option<ModelTraits>) -> Thinking {
+    match traits {
+        Some(ModelTraits { has_layer_embeddings: false, .. }) => Thinking::OffByEmptyThought,
+        Some(ModelTraits { has_layer_embeddings: true, .. }) | None => Thinking::Off,
+    }
 }
 
 impl Look<'_> {
