@@ -50,6 +50,15 @@ fn lifecycle_machine_names_no_clock_no_runtime_and_no_input_or_output() {
 }
 
 #[test]
+fn what_decides_about_sessions_names_no_clock_no_runtime_and_no_input_or_output() {
+    for file in ["drone", "policy", "table", "error", "parts"] {
+        let files = under(&format!("src-tauri/crates/server/src/drones/{file}.rs"));
+        none(sources::uses(&files, "std", &["fs", "net", "process", "env", "thread", "time", "io"]));
+        none(sources::names(&files, &["tokio", "Instant", "SystemTime", "async", "await"]));
+    }
+}
+
+#[test]
 fn what_keeps_a_limit_never_reads_the_wall_clock() {
     for room in ["src-tauri/crates/supervisor/", "src-tauri/crates/governor/", "worker/src/"] {
         none(sources::names(&under(room), &["SystemTime", "chrono"]));

@@ -23,6 +23,12 @@ const SILENCE_LIMIT: Duration = Duration::from_secs(30);
 /// # Errors
 /// [`ApiError::PayloadTooLarge`] over the limit, [`ApiError::BadRequest`] when it breaks off or stops coming.
 pub(crate) async fn read(request: Request, limit_bytes: usize) -> Result<Vec<u8>, ApiError> {
+    if let Some(coding) = request.headers().get(header::CONTENT_ENCODING)
+        && coding.as_bytes() != b"identity"
+    {
+        let what = "Content-Encoding is not taken here: send the body uncompressed.".to_owned();
+        return Err(ApiError::BadRequest { param: Some("Content-Encoding".to_owned()), what });
+    }
     let waits_for_leave = request.headers().contains_key(header::EXPECT);
     let body = request.into_body();
     let is_too_long = usize::try_from(body.size_hint().lower()).is_ok_and(|length| length > limit_bytes);

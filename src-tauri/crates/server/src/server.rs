@@ -110,6 +110,7 @@ impl Server {
             .route(routes::HEALTH, get(state::health))
             .route(routes::READY, get(state::ready))
             .route(routes::MODELS, get(state::models))
+            .route("/v1/models/{*id}", get(state::model))
             .route(routes::CHAT, post(chat::complete))
             .route(routes::TRANSCRIPTIONS, post(transcribe::transcribe))
             .route(routes::TRANSLATIONS, post(transcribe::translate))

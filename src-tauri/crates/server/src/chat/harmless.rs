@@ -20,7 +20,10 @@ pub(crate) fn check(root: &Field<'_>) -> Result<(), ApiError> {
 
 type Rule = (&'static str, fn(&Value) -> bool, &'static str);
 
-const RULES: [Rule; 7] = [
+const CONSTRAINED: &str = "send response_format with json_object or json_schema";
+const UNKNOWN_SAMPLER: &str = "it is not offered; leave it out";
+
+const RULES: [Rule; 28] = [
     ("n", is_one, "one answer is given; send n = 1 or leave it out"),
     ("functions", is_empty, "declare the functions in tools"),
     ("function_call", is_free_choice, "send tool_choice"),
@@ -28,6 +31,27 @@ const RULES: [Rule; 7] = [
     ("modalities", is_text_only, "answers are text; send [\"text\"] or leave it out"),
     ("audio", |_| false, "answers are text; leave it out"),
     ("web_search_options", |_| false, "there is no web search here; leave it out"),
+    ("best_of", is_one, "one answer is given; send best_of = 1 or leave it out"),
+    ("n_predict", |_| false, "send max_tokens"),
+    ("min_tokens", is_zero, "an answer ends where the model ends it; leave it out"),
+    ("ignore_eos", is_off, "an answer ends where the model ends it; leave it out"),
+    ("echo", is_off, "answers do not repeat the prompt; leave it out"),
+    ("suffix", is_empty, "text is not filled in between; leave it out"),
+    ("grammar", is_empty, CONSTRAINED),
+    ("json_schema", is_empty, CONSTRAINED),
+    ("guided_json", is_empty, CONSTRAINED),
+    ("guided_regex", is_empty, CONSTRAINED),
+    ("guided_choice", is_empty, CONSTRAINED),
+    ("guided_grammar", is_empty, CONSTRAINED),
+    ("structured_outputs", is_empty, CONSTRAINED),
+    ("use_beam_search", is_off, UNKNOWN_SAMPLER),
+    ("length_penalty", is_one, UNKNOWN_SAMPLER),
+    ("mirostat", is_zero, UNKNOWN_SAMPLER),
+    ("typical_p", is_one, UNKNOWN_SAMPLER),
+    ("top_a", is_zero, UNKNOWN_SAMPLER),
+    ("dry_multiplier", is_zero, UNKNOWN_SAMPLER),
+    ("xtc_probability", is_zero, UNKNOWN_SAMPLER),
+    ("bad_words", is_empty, UNKNOWN_SAMPLER),
 ];
 
 fn is_empty(value: &Value) -> bool {
@@ -41,6 +65,14 @@ fn is_empty(value: &Value) -> bool {
 
 fn is_one(value: &Value) -> bool {
     value.as_f64() == Some(1.0)
+}
+
+fn is_zero(value: &Value) -> bool {
+    value.as_f64() == Some(0.0)
+}
+
+fn is_off(value: &Value) -> bool {
+    value.as_bool() == Some(false)
 }
 
 fn is_free_choice(value: &Value) -> bool {

@@ -30,7 +30,10 @@ fn read_one(field: &Field<'_>, basket: &mut Basket<'_>) -> Result<Message, ApiEr
     let mut calls = Vec::new();
     let parts = match field.get("content") {
         Some(content) => read_content(&content, role, &mut calls, basket)?,
-        None if matches!(role, Role::Assistant | Role::Tool) => Vec::new(),
+        // Null says that there is none; only an assistant and a tool may leave it out.
+        None if matches!(role, Role::Assistant | Role::Tool) || field.value().get("content").is_some() => {
+            Vec::new()
+        }
         None => {
             return Err(field.require("content", CONTENT).err().unwrap_or(ApiError::Internal));
         }
@@ -114,6 +117,6 @@ fn read_part(
         "audio" | "audio_url" | "input_audio" => basket.read(part, Modality::Audio).map(Some),
         "video" | "video_url" | "input_video" => basket.read(part, Modality::Video).map(Some),
         "file" | "input_file" | "document" => basket.read(part, Modality::Document).map(Some),
-        _ => Err(kind.unsupported("send parts of type text")),
+        _ => Err(kind.unsupported("send parts of type text, image_url or input_audio")),
     }
 }

@@ -109,14 +109,13 @@ fn read_limit(root: &Field<'_>, profile: &Profile) -> Result<TokenLimit, ApiErro
     Ok(named.map_or(TokenLimit::Default(most), TokenLimit::Named))
 }
 
-/// Reads a number of tokens; what is beyond any window is as good as the largest number.
+/// Reads a number of tokens.
 ///
 /// # Errors
 /// [`ApiError`] names the field.
 pub(crate) fn read_tokens(field: &Field<'_>) -> Result<u32, ApiError> {
-    let count = field.value().as_u64().filter(|count| *count >= 1);
-    let count = count.ok_or_else(|| field.unlike("a whole number of at least 1"))?;
-    Ok(u32::try_from(count).unwrap_or(u32::MAX))
+    let count = field.value().as_u64().and_then(|count| u32::try_from(count).ok());
+    count.filter(|count| *count >= 1).ok_or_else(|| field.unlike("a whole number from 1 to 4294967295"))
 }
 
 #[cfg(test)]

@@ -16,8 +16,8 @@ pub(crate) struct Asked {
     pub(crate) shows: bool,
 }
 
-/// Reads `chat_template_kwargs.enable_thinking`, `enable_thinking`, `thinkLevel`, `reasoning_effort` and
-/// `includeReasoning`; the first of them that is there decides, and without any the model does not think.
+/// Reads `chat_template_kwargs.enable_thinking`, `enable_thinking`, `thinkLevel`, `reasoning_effort`, `reasoning`,
+/// `thinking` and `includeReasoning`; the first of them that is there decides, and without any the model does not think.
 ///
 /// # Errors
 /// [`ApiError`] names the field and what was expected there.
@@ -29,9 +29,31 @@ pub(crate) fn read(root: &Field<'_>) -> Result<Asked, ApiError> {
     let flag = root.get("enable_thinking").map(|field| field.flag()).transpose()?;
     let level = root.get("thinkLevel").map(|field| read_effort(&field)).transpose()?;
     let effort = root.get("reasoning_effort").map(|field| read_effort(&field)).transpose()?;
+    let reasoning = root.get("reasoning").map(|field| read_reasoning(&field)).transpose()?.flatten();
+    let kind = root.get("thinking").map(|field| read_kind(&field)).transpose()?;
     let shows = root.get("includeReasoning").map(|field| field.flag()).transpose()?;
-    let thinks = in_template.or(flag).or(level).or(effort).unwrap_or(false);
+    let thinks = in_template.or(flag).or(level).or(effort).or(reasoning).or(kind).unwrap_or(false);
     Ok(Asked { thinks, shows: thinks && shows.unwrap_or(true) })
+}
+
+/// `{effort}` or `{enabled}`, as routers of several services send it.
+fn read_reasoning(field: &Field<'_>) -> Result<Option<bool>, ApiError> {
+    field.object("an object")?;
+    let effort = field.get("effort").map(|effort| read_effort(&effort)).transpose()?;
+    let enabled = field.get("enabled").map(|enabled| enabled.flag()).transpose()?;
+    Ok(effort.or(enabled))
+}
+
+/// `{type}`, as Anthropic's clients send it.
+fn read_kind(field: &Field<'_>) -> Result<bool, ApiError> {
+    const KINDS: &str = "enabled, adaptive or disabled";
+    field.object("an object with a type")?;
+    let kind = field.require("type", KINDS)?;
+    match kind.text(KINDS)? {
+        "enabled" | "adaptive" => Ok(true),
+        "disabled" => Ok(false),
+        _ => Err(kind.unlike(KINDS)),
+    }
 }
 
 fn read_template(arguments: &Field<'_>) -> Result<Option<bool>, ApiError> {

@@ -4,6 +4,8 @@
 //! state of every turn stays until the session ends, so that a session can be rolled back or forked, and a turn
 //! that fails leaves it as it was.
 
+mod answer;
+mod drone;
 mod error;
 mod parts;
 mod policy;

@@ -1,9 +1,12 @@
 //! What a turn brings: text, pictures, sound, and results of tools.
 
 use hangar_config::Modality;
-use hangar_gemma::{Message, Part};
+use hangar_gemma::{
+    Continuation, Conversation, Gate, Message, Part, PastCall, RenderError, Rendered, Role, Thinking,
+    ToolChoice, render, render_more,
+};
 
-use super::table::Said;
+use super::drone::Said;
 use crate::error::ApiError;
 use crate::json::Field;
 use crate::media::{Basket, Found};
@@ -52,6 +55,41 @@ pub(crate) fn read(root: &Field<'_>, offer: &Offer) -> Result<Brought, ApiError>
         messages.push(Message::User { parts });
     }
     Ok(Brought { messages, said, omitted_parts: basket.omitted, media: basket.found })
+}
+
+/// The prompt of a session's first turn.
+///
+/// # Errors
+/// [`ApiError`] names the part.
+pub(crate) fn first(
+    system: Option<&str>,
+    gate: &Gate,
+    mut messages: Vec<Message>,
+    thinking: Thinking,
+) -> Result<Rendered, ApiError> {
+    if let Some(system) = system {
+        messages.insert(0, Message::text(Role::System, system));
+    }
+    let tools = if gate.choice == ToolChoice::None { &[] } else { gate.tools.as_slice() };
+    render(&Conversation { messages: &messages, tools, thinking }).map_err(of_parts)
+}
+
+/// What comes behind the answer of the last turn, which made these calls.
+///
+/// # Errors
+/// [`ApiError`] names the part.
+pub(crate) fn more(
+    calls: &[PastCall],
+    messages: &[Message],
+    thinking: Thinking,
+) -> Result<Rendered, ApiError> {
+    render_more(&Continuation { calls, messages, thinking }).map_err(of_parts)
+}
+
+/// A client knows of parts where a conversation has messages.
+fn of_parts(error: RenderError) -> ApiError {
+    let param = Some(error.field().replace("messages", "parts"));
+    ApiError::BadRequest { param, what: format!("{}.", error.to_string().replace("messages", "parts")) }
 }
 
 enum Read {

@@ -24,6 +24,18 @@ pub(crate) struct Policy {
     clamped: Vec<&'static str>,
 }
 
+impl Policy {
+    /// Life after the last turn, in milliseconds.
+    pub(crate) fn ttl_ms(&self) -> u64 {
+        milliseconds(self.ttl_s)
+    }
+
+    /// Most sound in a turn, in milliseconds.
+    pub(crate) fn audio_limit_ms(&self) -> u64 {
+        milliseconds(self.audio_seconds_per_turn)
+    }
+}
+
 /// Reads a policy; what is left out is as configured, and what is too much is as much as may be.
 ///
 /// # Errors
@@ -87,6 +99,11 @@ fn at_most_whole(asked: u64, most: u32, name: &'static str, clamped: &mut Vec<&'
         clamped.push(name);
         most
     })
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a positive number of seconds")]
+fn milliseconds(seconds: f64) -> u64 {
+    (seconds * 1000.0).round() as u64
 }
 
 #[cfg(test)]

@@ -13,8 +13,9 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::DroneError;
+use super::drone::{Begun, Drone, Released, Stage, Turn};
 use super::policy::Policy;
-use super::table::{Begun, Drone, Released, Stage, Table, Turn};
+use super::table::Table;
 use crate::app::unix_seconds;
 use crate::chat::Asked;
 use crate::ident;

@@ -3,124 +3,14 @@
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
-use hangar_gemma::PastCall;
-use hangar_protocol::{Kept, StateId};
+use hangar_protocol::StateId;
 
 use super::DroneError;
+use super::drone::{Begun, Drone, Released, Stage, Turn};
 use super::policy::Policy;
-use crate::media::Clip;
 
 /// Ended sessions whose end is remembered, so that they are told apart from those that never were.
 const REMEMBERED: usize = 1000;
-
-/// One session.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Drone<S> {
-    /// `sidr_` and letters and digits.
-    pub(crate) id: String,
-    /// What was settled at its creation.
-    pub(crate) setup: S,
-    /// Its limits.
-    pub(crate) policy: Policy,
-    /// Unix seconds.
-    pub(crate) created_at: u64,
-    /// When it was created, had its last turn, or was touched.
-    pub(crate) active_ms: u64,
-    /// The turns so far.
-    pub(crate) turns: Vec<Turn>,
-    /// The worker process that has its state; none before the first turn.
-    pub(crate) generation: Option<u64>,
-    /// What it is doing.
-    pub(crate) stage: Stage,
-}
-
-/// What a session is doing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stage {
-    /// It waits for a turn.
-    Idle,
-    /// A turn runs, under this number.
-    Turning(u64),
-    /// The worker that had its state is gone.
-    Lost,
-}
-
-/// One turn that was answered.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Turn {
-    /// The state at its end.
-    pub(crate) state: StateId,
-    /// How much that is.
-    pub(crate) kept: Kept,
-    /// What was sent, without media.
-    pub(crate) parts: Vec<Said>,
-    /// The answer.
-    pub(crate) text: String,
-    /// The calls it made.
-    pub(crate) calls: Vec<PastCall>,
-    /// Why it ended.
-    pub(crate) finish_reason: &'static str,
-    /// The clips that its sound became.
-    pub(crate) clips: Vec<Clip>,
-    /// Unix seconds.
-    pub(crate) at: u64,
-}
-
-/// A part of a turn, as the transcript tells it.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Said {
-    /// Text.
-    Text(String),
-    /// A picture.
-    Image {
-        /// What it was.
-        mime_type: &'static str,
-        /// Size as it came.
-        bytes: usize,
-    },
-    /// Sound.
-    Audio {
-        /// What it was.
-        mime_type: &'static str,
-        /// Size as it came.
-        bytes: usize,
-    },
-    /// What a tool gave back.
-    ToolResult {
-        /// The call it answers.
-        call_id: Option<String>,
-        /// What came back.
-        text: String,
-    },
-}
-
-/// A turn that may run.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Begun<S> {
-    /// Its number, for the end.
-    pub(crate) number: u64,
-    /// What was settled at the session's creation.
-    pub(crate) setup: S,
-    /// The session's limits.
-    pub(crate) policy: Policy,
-    /// From 1.
-    pub(crate) turn_index: u32,
-    /// The state to go on from.
-    pub(crate) base: Option<StateId>,
-    /// Tokens of that state.
-    pub(crate) held_tokens: u32,
-    /// The calls that its tools may answer now.
-    pub(crate) calls: Vec<PastCall>,
-}
-
-/// What is left of a session that ended.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Released<S> {
-    /// What was settled at its creation.
-    pub(crate) setup: S,
-    /// The states that nobody needs any more.
-    pub(crate) states: Vec<StateId>,
-}
 
 /// All sessions.
 #[derive(Debug)]
@@ -304,7 +194,7 @@ impl<S: Clone> Table<S> {
         for id in ids {
             if let Some(drone) = self.live.remove(&id) {
                 self.expired.truncate(REMEMBERED - 1);
-                self.expired.push_front((id, whole_seconds(drone.policy.ttl_s)));
+                self.expired.push_front((id, drone.policy.ttl_ms().div_ceil(1000)));
                 released.push(self.release(drone));
             }
         }
@@ -347,22 +237,6 @@ impl<S: Clone> Table<S> {
     }
 }
 
-impl<S> Drone<S> {
-    /// When its time is over, unless a turn begins before.
-    pub(crate) fn expires_ms(&self) -> u64 {
-        let ttl = std::time::Duration::try_from_secs_f64(self.policy.ttl_s).unwrap_or_default();
-        self.active_ms.saturating_add(u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX))
-    }
-
-    fn check_idle(&self) -> Result<(), DroneError> {
-        match self.stage {
-            Stage::Idle => Ok(()),
-            Stage::Turning(_) => Err(DroneError::Busy),
-            Stage::Lost => Err(DroneError::Lost),
-        }
-    }
-}
-
 /// Of these, the states that no session stands on any more.
 fn unused(users: &mut HashMap<StateId, u32>, states: Vec<StateId>) -> Vec<StateId> {
     let mut gone = Vec::new();
@@ -375,11 +249,6 @@ fn unused(users: &mut HashMap<StateId, u32>, states: Vec<StateId>) -> Vec<StateI
         }
     }
     gone
-}
-
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a positive number of seconds")]
-fn whole_seconds(seconds: f64) -> u64 {
-    seconds.round() as u64
 }
 
 #[cfg(test)]

@@ -9,19 +9,16 @@ use axum::body::{Body, Bytes};
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use futures::StreamExt;
-use hangar_gemma::{
-    Answer, CallIds, Continuation, Conversation, Delta, Finish, Message, PastArguments, PastCall, Rendered,
-    Role, Thinking, ToolCall, ToolChoice, render, render_more,
-};
+use hangar_gemma::{Answer, CallIds, Delta, Finish, PastArguments, PastCall, Thinking, ToolCall};
 use hangar_protocol::{FinishReason, Finished, WorkerFault};
 use hangar_supervisor::{DispatchError, Job, RanOn, Reply, ReplyEvent, Start};
-use serde::Serialize;
 use tracing::{Instrument, Span};
 
 use super::DroneError;
-use super::parts::Brought;
+use super::answer::{Chunk, Completion, DeltaView, Ended, Metrics, Usage, call_view};
+use super::drone::{Said, Turn};
+use super::parts::{self, Brought};
 use super::store::{Setup, Slot};
-use super::table::{Said, Turn};
 use crate::app::{App, unix_seconds};
 use crate::chat::{self, Heard, Hearing, Still};
 use crate::error::ApiError;
@@ -60,96 +57,6 @@ enum Step {
     Broken(ApiError, Option<RanOn>),
 }
 
-/// An answered turn as clients read it.
-#[derive(Debug, Serialize)]
-pub(crate) struct Ended {
-    object: &'static str,
-    session_id: String,
-    turn_index: u32,
-    completion: Completion,
-    metrics: Metrics,
-    usage: Usage,
-    elapsed_ms: f64,
-    /// Unix seconds.
-    expires_at: u64,
-    turns_left: u32,
-    state_bytes: u64,
-}
-
-#[derive(Debug, Serialize)]
-struct Completion {
-    text: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reasoning: Option<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    tool_calls: Vec<Call>,
-    finish_reason: &'static str,
-}
-
-#[derive(Debug, Serialize)]
-struct Call {
-    id: String,
-    #[serde(rename = "type")]
-    kind: &'static str,
-    function: Function,
-}
-
-#[derive(Debug, Serialize)]
-struct Function {
-    name: String,
-    arguments: String,
-}
-
-#[derive(Debug, Serialize)]
-struct Metrics {
-    turn_index: u32,
-    /// Tokens of what the turn brought.
-    prompt_tokens_new: u32,
-    /// Tokens that were there as state.
-    cached_tokens: u32,
-    audio_token_count: u32,
-    /// The clips that the sound became; each is heard by itself.
-    audio_segments: Vec<Clip>,
-    /// Parts that were left out because their kind is not taken.
-    omitted_parts: u32,
-    queue_wait_ms: f64,
-    load_ms: f64,
-    prefill_ms: f64,
-    generation_ms: f64,
-    context_tokens_total: u32,
-    peak_memory_gb: f64,
-    memory: Memory,
-}
-
-#[derive(Debug, Serialize)]
-struct Usage {
-    prompt_tokens: u32,
-    completion_tokens: u32,
-    total_tokens: u32,
-}
-
-/// One event of a stream.
-#[derive(Debug, Serialize)]
-struct Chunk {
-    object: &'static str,
-    session_id: String,
-    turn_index: u32,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    delta: Option<DeltaView>,
-    #[serde(flatten)]
-    still: Option<Still>,
-}
-
-#[derive(Debug, Default, Serialize)]
-struct DeltaView {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    text: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reasoning: Option<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    tool_calls: Vec<Call>,
-}
-
 /// Admits a turn: what it brings is rendered behind the session's state, has to fit, and waits its turn like any
 /// request.
 pub(crate) async fn admit(
@@ -163,12 +70,17 @@ pub(crate) async fn admit(
     let setup = Arc::clone(&slot.begun.setup);
     let profile = setup.served.profile();
     let bench = setup.served.bench().map_err(|why| why.error(profile))?;
-    let audio_limit_ms = milliseconds(slot.begun.policy.audio_seconds_per_turn);
+    let audio_limit_ms = slot.begun.policy.audio_limit_ms();
     let Brought { mut messages, said, media, omitted_parts } = brought;
     let decoded = app.decoder.decode(media, audio_limit_ms).await?;
     decoded.place(&mut messages);
     let thinking = if setup.thinking.thinks { Thinking::On } else { bench.thinking_off };
-    let rendered = rendered(&setup, &slot.begun.calls, slot.begun.base.is_some(), messages, thinking)?;
+    let goes_on = slot.begun.base.is_some();
+    let rendered = if goes_on {
+        parts::more(&slot.begun.calls, &messages, thinking)?
+    } else {
+        parts::first(setup.system.as_deref(), &setup.gate, messages, thinking)?
+    };
     draft.spells(rendered.lookalikes);
     let opening = rendered.opening;
     let held_tokens = slot.begun.held_tokens;
@@ -241,7 +153,7 @@ impl Running {
     /// A stream that begins at once and ends with what the whole answer would have been.
     pub(crate) fn stream(self, draft: Draft, still_here_after: Duration) -> Response {
         let span = Span::current();
-        let begin = self.event(&Chunk { delta: Some(DeltaView::default()), ..self.chunk() });
+        let begin = event(&Chunk { delta: Some(DeltaView::default()), ..self.chunk() });
         let first = futures::stream::once(async move { begin });
         let rest = futures::stream::unfold(Some((self, draft)), move |state| {
             let next = async move {
@@ -249,12 +161,12 @@ impl Running {
                 let step = tokio::time::timeout(still_here_after, running.next(&mut draft)).await;
                 let Ok(step) = step else {
                     let still = running.still.at(draft.elapsed_ms());
-                    let event = running.event(&Chunk { still: Some(still), ..running.chunk() });
+                    let event = event(&Chunk { still: Some(still), ..running.chunk() });
                     return Some((event, Some((running, draft))));
                 };
                 Some(match step {
                     Step::News(deltas) => {
-                        let chunk = |delta| running.event(&Chunk { delta: Some(delta), ..running.chunk() });
+                        let chunk = |delta| event(&Chunk { delta: Some(delta), ..running.chunk() });
                         let events = deltas.into_iter().map(DeltaView::of).map(chunk).collect();
                         (events, Some((running, draft)))
                     }
@@ -283,11 +195,6 @@ impl Running {
             delta: None,
             still: None,
         }
-    }
-
-    #[expect(clippy::unused_self, reason = "reads as what it does")]
-    fn event(&self, chunk: &Chunk) -> String {
-        chat::data(&serde_json::to_string(chunk).unwrap_or_default())
     }
 
     async fn next(&mut self, draft: &mut Draft) -> Step {
@@ -430,42 +337,8 @@ impl Running {
     }
 }
 
-impl DeltaView {
-    fn of(delta: Delta) -> Self {
-        match delta {
-            Delta::Text(text) => Self { text: Some(text), ..Self::default() },
-            Delta::Reasoning(text) => Self { reasoning: Some(text), ..Self::default() },
-            Delta::Call(call) => Self { tool_calls: vec![call_view(call)], ..Self::default() },
-        }
-    }
-}
-
-/// The whole of a first turn, or what comes behind the answer of the last one.
-fn rendered(
-    setup: &Setup,
-    calls: &[PastCall],
-    goes_on: bool,
-    mut messages: Vec<Message>,
-    thinking: Thinking,
-) -> Result<Rendered, ApiError> {
-    let rendered = if goes_on {
-        render_more(&Continuation { calls, messages: &messages, thinking })
-    } else {
-        if let Some(system) = &setup.system {
-            messages.insert(0, Message::text(Role::System, system.clone()));
-        }
-        let tools = if setup.gate.choice == ToolChoice::None { &[] } else { setup.gate.tools.as_slice() };
-        render(&Conversation { messages: &messages, tools, thinking })
-    };
-    rendered.map_err(|error| {
-        let param = Some(error.field().replace("messages", "parts"));
-        ApiError::BadRequest { param, what: format!("{}.", error.to_string().replace("messages", "parts")) }
-    })
-}
-
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a positive number of seconds")]
-fn milliseconds(seconds: f64) -> u64 {
-    (seconds * 1000.0).round() as u64
+fn event(chunk: &Chunk) -> String {
+    chat::data(&serde_json::to_string(chunk).unwrap_or_default())
 }
 
 fn only_deltas(heard: Vec<Heard>) -> Vec<Delta> {
@@ -482,9 +355,4 @@ fn past(call: &ToolCall) -> PastCall {
         name: call.name.clone(),
         arguments: PastArguments::read(&call.arguments),
     }
-}
-
-fn call_view(call: ToolCall) -> Call {
-    let ToolCall { id, name, arguments, .. } = call;
-    Call { id, kind: "function", function: Function { name, arguments } }
 }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
+use super::drone::{Drone, Said, Stage, Turn};
 use super::policy::Policy;
 use super::store::{Seen, Setup};
-use super::table::{Drone, Said, Stage, Turn};
 use crate::media::Clip;
 
 /// One session.

@@ -76,7 +76,7 @@ pub enum ApiError {
         param: String,
     },
     /// No such path.
-    #[error("There is no {path:?} here. GET /v1/models and POST /v1/chat/completions are.")]
+    #[error("There is no {path:?} here. The API begins at GET /v1/models; the page is at /.")]
     PathNotFound {
         /// The path, shortened.
         path: String,
@@ -286,6 +286,11 @@ impl ApiError {
             | Self::UnsupportedPartType { param } => Some(param),
             Self::Session(error) => error.param(),
             Self::ModelNotFound { .. } | Self::UnsupportedBackend { .. } => Some("model"),
+            Self::ContextLengthExceeded { answer_tokens: Some(asked), window_tokens, .. }
+                if asked >= window_tokens =>
+            {
+                Some("max_tokens")
+            }
             Self::ContextLengthExceeded { .. } => Some("messages"),
             Self::Forbidden(refusal) => refusal.header(),
             Self::ReceiptNotFound { .. }

@@ -1,7 +1,7 @@
 //! State routes: they read the latest snapshot and never wait for a worker.
 
 use axum::Json;
-use axum::extract::State;
+use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use tokio::time::Instant;
@@ -11,7 +11,7 @@ use crate::error::ApiError;
 use crate::flight::Door;
 use crate::routes::chosen::Chosen;
 use crate::served::{Look, Served};
-use crate::views::{Health, Models, Ready, Stats};
+use crate::views::{Health, Model, Models, Ready, Stats};
 
 /// `GET /health`
 pub(crate) async fn health(State(app): State<App>) -> Json<Health> {
@@ -31,6 +31,14 @@ pub(crate) async fn models(State(app): State<App>) -> Result<Json<Models>, ApiEr
     let all: Vec<Look<'_>> = app.roster.iter().map(Served::look).collect();
     match app.flights.door() {
         Door::Open => Ok(Json(Models::look(&all, app.started_at))),
+        door @ (Door::Stopped | Door::Ending) => Err(door.into()),
+    }
+}
+
+/// `GET /v1/models/{id}`, by any of a model's names; repositories have a slash in theirs.
+pub(crate) async fn model(State(app): State<App>, Path(id): Path<String>) -> Result<Json<Model>, ApiError> {
+    match app.flights.door() {
+        Door::Open => Ok(Json(Model::look(&app.roster.find(Some(&id))?.look(), app.started_at))),
         door @ (Door::Stopped | Door::Ending) => Err(door.into()),
     }
 }

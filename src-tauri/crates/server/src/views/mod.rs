@@ -129,8 +129,9 @@ pub(crate) struct Models {
     data: Vec<Model>,
 }
 
+/// `GET /v1/models/{id}`.
 #[derive(Debug, Serialize)]
-struct Model {
+pub(crate) struct Model {
     id: String,
     object: &'static str,
     created: u64,
@@ -145,7 +146,13 @@ struct Model {
 
 impl Models {
     pub(crate) fn look(all: &[Look<'_>], created: u64) -> Self {
-        let each = |look: &Look<'_>| Model {
+        Self { object: "list", data: all.iter().map(|look| Model::look(look, created)).collect() }
+    }
+}
+
+impl Model {
+    pub(crate) fn look(look: &Look<'_>, created: u64) -> Self {
+        Self {
             id: look.profile.model_id.clone(),
             object: "model",
             created,
@@ -156,8 +163,7 @@ impl Models {
             max_output_tokens: look.profile.max_output_tokens,
             state: look.state(),
             backend: look.profile.backend.word(),
-        };
-        Self { object: "list", data: all.iter().map(each).collect() }
+        }
     }
 }
 

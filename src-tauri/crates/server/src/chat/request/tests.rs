@@ -88,7 +88,7 @@ fn seeds_of_both_signs_up_to_64_bits_are_taken_and_stay_apart() {
 #[test]
 fn an_explicit_limit_over_the_window_is_left_to_the_worker_to_refuse_with_figures() {
     assert_eq!(with(json!({"max_tokens": 100_000})).unwrap().limit, TokenLimit::Named(100_000));
-    assert_eq!(with(json!({"max_tokens": u64::MAX})).unwrap().limit, TokenLimit::Named(u32::MAX));
+    assert_eq!(with(json!({"max_tokens": u32::MAX})).unwrap().limit, TokenLimit::Named(u32::MAX));
 }
 
 #[test]
@@ -229,7 +229,7 @@ fn ill_made_messages_name_the_very_field() {
         (json!([{"role": "king", "content": "hi"}]), "messages[0].role"),
         (json!([{"role": 1, "content": "hi"}]), "messages[0].role"),
         (json!([{"role": "user"}]), "messages[0].content"),
-        (json!([{"role": "user", "content": null}]), "messages[0].content"),
+        (json!([{"role": "user"}]), "messages[0].content"),
         (json!([{"role": "user", "content": 5}]), "messages[0].content"),
         (
             json!([{"role": "user", "content": "a"}, {"role": "user", "content": ["b"]}]),
@@ -253,11 +253,32 @@ fn values_that_ask_for_nothing_are_accepted_and_others_named() {
         ("modalities", vec![json!(["text"])], json!(["text", "audio"])),
         ("audio", vec![], json!({"voice": "x"})),
         ("web_search_options", vec![], json!({})),
+        ("best_of", vec![json!(1)], json!(2)),
+        ("n_predict", vec![], json!(5)),
+        ("min_tokens", vec![json!(0)], json!(5)),
+        ("ignore_eos", vec![json!(false)], json!(true)),
+        ("echo", vec![json!(false)], json!(true)),
+        ("suffix", vec![json!("")], json!("x")),
+        ("grammar", vec![json!("")], json!("root ::= x")),
+        ("json_schema", vec![json!({})], json!({"type": "object"})),
+        ("guided_json", vec![json!({})], json!({"type": "object"})),
+        ("guided_choice", vec![json!([])], json!(["a"])),
+        ("mirostat", vec![json!(0)], json!(2)),
+        ("typical_p", vec![json!(1.0)], json!(0.5)),
     ] {
         for value in nothing.into_iter().chain([json!(null)]) {
             assert!(with(json!({ field: value.clone() })).is_ok(), "{field} {value}");
         }
         assert_eq!(refused(with(json!({ field: something }))), unsupported(field));
+    }
+}
+
+#[test]
+fn content_that_is_null_is_none_whoever_speaks() {
+    for role in ["system", "user", "assistant"] {
+        let read =
+            with(json!({"messages": [{"role": role, "content": null}, {"role": "user", "content": "a"}]}));
+        assert!(read.unwrap().messages[0].parts().is_empty(), "{role}");
     }
 }
 

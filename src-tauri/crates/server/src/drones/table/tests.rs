@@ -3,9 +3,11 @@
 use std::collections::BTreeSet;
 
 use hangar_config::{SessionLimits, SessionSettings};
+use hangar_protocol::Kept;
 use serde_json::json;
 
 use super::*;
+use crate::drones::drone::Said;
 use crate::drones::policy;
 use crate::json::Field;
 

@@ -130,6 +130,9 @@ fn thinking_is_off_unless_asked_for_by_any_of_its_names() {
         json!({"enable_thinking": true}),
         json!({"chat_template_kwargs": {"enable_thinking": true}}),
         json!({"chat_template_kwargs": {"enable_thinking": true}, "reasoning_effort": "none"}),
+        json!({"reasoning": {"effort": "low"}}),
+        json!({"reasoning": {"enabled": true}}),
+        json!({"thinking": {"type": "enabled", "budget_tokens": 1024}}),
     ] {
         assert_eq!(asked(on.clone()), (true, true), "{on}");
     }
@@ -139,11 +142,15 @@ fn thinking_is_off_unless_asked_for_by_any_of_its_names() {
         json!({"thinkLevel": "off", "reasoning_effort": "high"}),
         json!({"chat_template_kwargs": {"enable_thinking": false}, "reasoning_effort": "high"}),
         json!({"chat_template_kwargs": {}}),
+        json!({"reasoning": {}}),
+        json!({"reasoning": {"effort": "none"}, "thinking": {"type": "enabled"}}),
+        json!({"thinking": {"type": "disabled"}}),
     ] {
         assert_eq!(asked(off.clone()), (false, false), "{off}");
     }
     assert_eq!(asked(json!({"reasoning_effort": "high", "includeReasoning": false})), (true, false));
     assert_eq!(refused(with(json!({"reasoning_effort": "loud"}))), at("reasoning_effort"));
+    assert_eq!(refused(with(json!({"thinking": {"type": "deep"}}))), at("thinking.type"));
     let unknown = json!({"chat_template_kwargs": {"documents": []}});
     assert_eq!(refused(with(unknown)), unsupported("chat_template_kwargs.documents"));
 }
