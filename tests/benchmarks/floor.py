@@ -51,7 +51,11 @@ class Floor:
     def __init__(self, model: Path) -> None:
         """Loads it as a worker would."""
         self.session = Session.open(
-            model, window_tokens=65_536, chunk_tokens=None, progress=lambda _phase, _done, _total: None
+            model,
+            window_tokens=65_536,
+            chunk_tokens=None,
+            state_cache_bytes=0,
+            progress=lambda _phase, _done, _total: None,
         )
         self.engine = self.session._engine
         self.network = self.session._model.network

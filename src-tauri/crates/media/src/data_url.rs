@@ -59,7 +59,8 @@ pub fn read_data_url(url: &str, limit_bytes: usize) -> Result<Inline, MediaError
 /// [`MediaError::NotBase64`], [`MediaError::TooManyBytes`] or [`MediaError::Empty`].
 pub fn read_base64(text: &str, limit_bytes: usize) -> Result<Vec<u8>, MediaError> {
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
-    let body = text.trim().trim_end_matches('=');
+    // The same blanks at its ends as inside.
+    let body = text.trim_ascii().trim_end_matches('=');
     let tidied;
     let body = if body.as_bytes().iter().all(plain) {
         body.as_bytes()

@@ -43,7 +43,8 @@ impl Drop for Folder {
 /// A server of this program with a state folder of its own.
 pub(crate) fn serve(home: &Path, runtime: &Runtime, model: &Path) -> Result<(Served, String), Failure> {
     let local = json!({ "model": { "id": "bench", "path": model, "contextWindowTokens": 65_536 },
-        "worker": { "idleUnload": { "enabled": false } } });
+        // Every prompt is to be read, however often it comes.
+        "worker": { "idleUnload": { "enabled": false }, "stateCacheMb": 0 } });
     let config = home.join("local.json");
     std::fs::write(&config, local.to_string()).map_err(|source| BenchError::File { path: config, source })?;
     let program = std::env::current_exe()
