@@ -73,12 +73,14 @@ impl Intake {
         if self.mono.iter().any(|sample| !sample.is_finite()) {
             return Err(MediaError::AudioDamaged { what: "some of its samples are not numbers" });
         }
+        // Before resampling: sums of numbers near the largest there are would be none.
+        self.mono.iter_mut().for_each(|sample| *sample = sample.clamp(-1.0, 1.0));
         self.frames += self.mono.len() as u64;
         if duration_ms(self.frames, rate_hz) > self.limit_ms {
             return Ok(Room::Full);
         }
         match &mut self.resampling {
-            None => self.kept.extend(self.mono.iter().map(|sample| sample.clamp(-1.0, 1.0))),
+            None => self.kept.extend_from_slice(&self.mono),
             Some(resampling) => {
                 resampling.waiting.extend_from_slice(&self.mono);
                 resampling.run(&mut self.kept)?;
