@@ -12,6 +12,7 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 use crate::error::ApiError;
+use crate::routes::DRONES;
 
 /// What this machine calls itself.
 const LOOPBACK: [&str; 3] = ["127.0.0.1", "localhost", "[::1]"];
@@ -36,7 +37,7 @@ pub enum Refusal {
     CrossSite,
     /// The peer is not on this machine, or came in by a name that others use.
     #[error(
-        "Admin routes answer callers on this machine only. Ask 127.0.0.1 there, or set server.adminLocalOnly to false."
+        "Admin routes and the list of sessions answer callers on this machine only. Ask 127.0.0.1 there, or set server.adminLocalOnly to false."
     )]
     PeerNotLocal,
     /// A key is wanted and none is shown, or several are.
@@ -167,7 +168,7 @@ pub fn check(asked: Asked<'_>, policy: &Policy) -> Result<(), Refusal> {
         Some(_) => return Err(Refusal::CrossSite),
     }
     let path = asked.uri.path();
-    if policy.admin_local_only && is_admin(path) {
+    if policy.admin_local_only && (is_admin(path) || lists_sessions(asked.method, path)) {
         let peer_is_local = asked.peer.is_some_and(|peer| peer.to_canonical().is_loopback());
         // A proxy on this machine has a local address whoever it speaks for; the name it was called by tells.
         let names_are_local =
@@ -194,6 +195,11 @@ fn is_admin(path: &str) -> bool {
     let below_profile = path.strip_prefix("/profiles/").and_then(|rest| rest.split_once('/'));
     let route = below_profile.map_or(path, |(_, rest)| rest).trim_start_matches('/');
     route.split('/').next() == Some("admin")
+}
+
+/// Who knows a session's id has the session, so the list of all is for this machine alone.
+fn lists_sessions(method: &Method, path: &str) -> bool {
+    path == DRONES && method != Method::POST
 }
 
 /// What needs no key: the sign of life, and the page's files, which hold nothing of anybody's. What the page

@@ -28,7 +28,7 @@ pub(crate) async fn log(mut request: Request, next: Next) -> Response {
 async fn answer(request: Request, next: Next) -> Response {
     let begun = Instant::now();
     let method = request.method().clone();
-    let path: String = request.uri().path().chars().take(200).collect();
+    let path = told(request.uri().path());
     let answered = AssertUnwindSafe(next.run(request)).catch_unwind().await;
     let response = answered.unwrap_or_else(|_| {
         tracing::error!(%method, path, "a route panicked");
@@ -45,4 +45,31 @@ async fn answer(request: Request, next: Next) -> Response {
         tracing::info!(%method, path, status, head_ms, "request");
     }
     response
+}
+
+/// The path as it may stand in a log: who knows a session's id has the session, so that most of it is left out.
+fn told(path: &str) -> String {
+    const BEGINNING: usize = "sidr_".len() + 6;
+    let part = |part: &str| {
+        if part.starts_with("sidr_") && part.chars().count() > BEGINNING {
+            part.chars().take(BEGINNING).chain(['…']).collect()
+        } else {
+            part.to_owned()
+        }
+    };
+    let parts: Vec<String> = path.split('/').map(part).collect();
+    parts.join("/").chars().take(200).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_is_told_apart_in_the_log_and_not_given_away() {
+        let path = format!("/v1/si-drones/sidr_{}/turns", "aB3".repeat(10));
+        assert_eq!(told(&path), "/v1/si-drones/sidr_aB3aB3…/turns");
+        assert_eq!(told("/v1/models"), "/v1/models");
+        assert_eq!(told(&"x".repeat(500)).len(), 200);
+    }
 }

@@ -144,6 +144,14 @@ fn admin_needs_a_peer_on_this_machine() {
 }
 
 #[test]
+fn the_list_of_sessions_is_for_this_machine_and_a_session_for_who_knows_it() {
+    let host = [("host", "localhost:4017")];
+    assert_eq!(ask_at("/v1/si-drones", Some("192.168.1.7"), &host), Err(Refusal::PeerNotLocal));
+    assert_eq!(ask_at("/v1/si-drones", Some("127.0.0.1"), &host), Ok(()));
+    assert_eq!(ask_at("/v1/si-drones/sidr_x", Some("192.168.1.7"), &host), Ok(()));
+}
+
+#[test]
 fn admin_routes_of_a_profile_are_admin_routes_too() {
     let host = [("host", "localhost:4017")];
     for path in [
