@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { CACHE, inClone } from "../setup/places.mjs";
 
 const ROOM = inClone("src-tauri/crates/gemma/fuzz");
-const TARGETS = ["markup", "segments", "schemas", "requests", "data_urls"];
+const TARGETS = ["markup", "segments", "schemas", "requests", "data_urls", "waves"];
 // Longer inputs find little that is new, and would be most of the corpus.
 const KEPT_BYTES = 512;
 const COVERAGE = [
