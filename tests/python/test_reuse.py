@@ -46,6 +46,17 @@ def size(worker: Loaded, asked: frames.Prompt) -> int:
     return len(session_of(worker).tokenize(asked).ids)
 
 
+def break_chunks(patch: pytest.MonkeyPatch, session: Session) -> None:
+    """Layers are written, and the answer never comes."""
+    right = session._engine._chunk
+
+    def broken(*arguments: object) -> mx.array:
+        right(*arguments)  # type: ignore[arg-type]
+        raise RuntimeError
+
+    patch.setattr(session._engine, "_chunk", broken)
+
+
 def told(chance: random.Random, count: int) -> str:
     return " ".join(chance.choice(WORDS) for _ in range(count))
 
@@ -121,16 +132,8 @@ def test_a_prompt_that_was_cancelled_while_it_was_read_goes_on_where_it_was_left
 def test_a_failed_request_leaves_what_is_kept_as_it_was(pocket: Loaded, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = prompt(user("remember this code: violet harbor two."), user("what is the code?"))
     whole = written(pocket.ask(generate(asked)))
-    engine = session_of(pocket)._engine
-    right = engine._chunk
-
-    def broken(*arguments: object) -> mx.array:
-        # Layers have been written, the answer never comes.
-        right(*arguments)  # type: ignore[arg-type]
-        raise RuntimeError
-
     with monkeypatch.context() as patch:
-        patch.setattr(engine, "_chunk", broken)
+        break_chunks(patch, session_of(pocket))
         assert failed(pocket.ask(generate(prompt(*asked.groups[1:-1], user("more")))))
     assert off_by(session_of(pocket), asked)[0] < LIMIT
     assert written(pocket.ask(generate(asked))) == whole

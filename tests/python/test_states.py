@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from conftest import Loaded
 from conversation import GREEDY, failed, finished, group, samples, user, words, written
-from test_reuse import LIMIT, session_of, told
+from test_reuse import LIMIT, break_chunks, session_of, told
 
 from hangar_worker import exactness, frames
 from hangar_worker.cache.store import StateStore
@@ -123,7 +123,7 @@ def test_a_turn_that_is_cancelled_or_fails_leaves_everything_as_it_was(
     worker: Loaded, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun(worker, 1)
-    size = session_of(worker)._states.context(1)
+    before = session_of(worker)._states.context(1)
     looks = 0
 
     def stop() -> bool:
@@ -140,17 +140,10 @@ def test_a_turn_that_is_cancelled_or_fails_leaves_everything_as_it_was(
         assert (finished(answer).reason, finished(answer).kept) == ("cancelled", None)
         worker.pipe.reset()
         assert failed(ask(worker, [CLOSED, user("so?")], 2, 3)) == StateUnknown(2)
-    engine = session_of(worker)._engine
-    right = engine._chunk
-
-    def broken(*arguments: object) -> mx.array:
-        right(*arguments)  # type: ignore[arg-type]
-        raise RuntimeError
-
     with monkeypatch.context() as patch:
-        patch.setattr(engine, "_chunk", broken)
+        break_chunks(patch, session_of(worker))
         assert failed(ask(worker, [CLOSED, user("so?")], 1, 2)) == Engine("RuntimeError")
-    assert session_of(worker)._states.context(1) == size
+    assert session_of(worker)._states.context(1) == before
     assert written(ask(worker, [CLOSED, user("what is the code?")], 1, 2)) == "the code is amber lantern seven.<turn|>"
 
 
