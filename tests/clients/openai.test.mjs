@@ -98,7 +98,7 @@ test("an unknown model is a NotFoundError, a bad field a BadRequestError that na
     [{ max_tokens: 0 }, "bad_request", "max_tokens"],
     [{ messages: nobody }, "bad_request", "messages[0].role"],
     [{ n: 2 }, "unsupported_request", "n"],
-    [{ max_tokens: 10_000_000 }, "context_length_exceeded", "messages"],
+    [{ max_tokens: 10_000_000 }, "context_length_exceeded", "max_tokens"],
   ]) {
     for (const stream of [false, true]) {
       await assert.rejects(client.chat.completions.create({ ...GREEDY, stream, ...wrong }), (error) => {

@@ -78,7 +78,7 @@ def test_an_unknown_model_is_not_found_and_names_the_known_one(client: openai.Op
         ({"temperature": 9}, "bad_request", "temperature"),
         ({"messages": [{"role": "nobody", "content": "x"}]}, "bad_request", "messages[0].role"),
         ({"n": 2}, "unsupported_request", "n"),
-        ({"max_tokens": 10_000_000}, "context_length_exceeded", "messages"),
+        ({"max_tokens": 10_000_000}, "context_length_exceeded", "max_tokens"),
     ],
 )
 @pytest.mark.parametrize("stream", [False, True])
