@@ -76,7 +76,9 @@ pub enum ApiError {
         param: String,
     },
     /// No such path.
-    #[error("There is no {path:?} here. GET /v1/models, POST /v1/chat/completions, /v1/audio/transcriptions and /v1/si-drones are.")]
+    #[error(
+        "There is no {path:?} here. GET /v1/models, POST /v1/chat/completions, /v1/audio/transcriptions and /v1/si-drones are."
+    )]
     PathNotFound {
         /// The path, shortened.
         path: String,
